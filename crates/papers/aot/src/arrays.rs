@@ -75,7 +75,7 @@ fn content(path: &Path, problem: String) -> Error {
 /// No file; a file that cannot be read, a folder, a tensor of other than two dimensions (three in a NumPy file), fewer
 /// than four tokens.
 pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
-    let mut found: Vec<Array> = vec![];
+    let mut arrays: Vec<Array> = vec![];
     for path in paths {
         if path.is_dir() {
             let problem = "must be a file of activations; a folder is a checkpoint".into();
@@ -95,7 +95,7 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
                     let expected = "at least one dimension and four tokens; is --tokens-are right?";
                     return Err(Error::shape(&tensor, &shape, expected));
                 }
-                found.push(Array {
+                arrays.push(Array {
                     name: String::new(),
                     path: path.clone(),
                     tensor: tensor.clone(),
@@ -117,28 +117,28 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
             }
         }
     }
-    let names: Vec<String> = (0..found.len()).map(|i| name(&found, i)).collect();
-    for (array, name) in found.iter_mut().zip(names) {
+    let names: Vec<String> = (0..arrays.len()).map(|i| name(&arrays, i)).collect();
+    for (array, name) in arrays.iter_mut().zip(names) {
         array.name = name;
     }
-    match found.is_empty() {
-        false => Ok(found),
+    match arrays.is_empty() {
+        false => Ok(arrays),
         true => Err(Error::invalid("activations", "[]", "must hold at least one array")),
     }
 }
 
 /// The name of an array among others: its file without ending, with the folder where another file has the same name;
 /// its tensor where the file has several, and its layer.
-fn name(all: &[Array], i: usize) -> String {
-    let array = &all[i];
+fn name(arrays: &[Array], i: usize) -> String {
+    let array = &arrays[i];
     let same_stem = |a: &&Array| a.path.file_stem() == array.path.file_stem();
-    let alone = all.iter().filter(same_stem).all(|a| a.path == array.path);
+    let alone = arrays.iter().filter(same_stem).all(|a| a.path == array.path);
     let mut name = match alone {
         true => array.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         false => array.path.with_extension("").display().to_string(),
     };
     let other = |a: &Array| a.path == array.path && a.tensor != array.tensor;
-    if all.iter().any(other) {
+    if arrays.iter().any(other) {
         name.push_str(&format!(":{}", array.tensor));
     }
     match array.layer {

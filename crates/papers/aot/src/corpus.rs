@@ -60,10 +60,10 @@ impl Corpus {
             Error::invalid("end_of_text", given, allowed)
         })?;
         let documents = documents(text)?;
-        let all: u64 = documents.iter().map(|d| d.value.len() as u64).sum();
+        let bytes: u64 = documents.iter().map(|d| d.value.len() as u64).sum();
         // No token is shorter than a byte.
         let work = format!("cutting {} into tokens", text.display());
-        memory::ensure(&work, memory::product(&[4, all + documents.len() as u64]))?;
+        memory::ensure(&work, memory::product(&[4, bytes + documents.len() as u64]))?;
         let mut corpus = Corpus { ids: vec![], starts: vec![], bytes: vec![], vocabulary: cutter.vocabulary() };
         for chunk in documents.chunks(CHUNK) {
             let cut: Result<Vec<Vec<u32>>> = chunk.par_iter().map(|d| cutter.encode_plain(&d.value)).collect();

@@ -123,9 +123,9 @@ pub fn horizon_on(
     let streams = Streams::new(seed, "aot.horizon", 0, 0);
     progress.start("horizon", horizon_ticks_on(machine, mixture));
     let tick = || progress.advance(1);
-    let found = horizon_of_mixture_on(machine, mixture, tau, &streams, &tick);
+    let horizon = horizon_of_mixture_on(machine, mixture, tau, &streams, &tick);
     progress.finish();
-    let found = found?;
+    let horizon = horizon?;
 
     let weight = |head, at, theta| weight_in_draw(mixture, head, at, theta, &streams);
     let measured = Measured {
@@ -136,7 +136,7 @@ pub fn horizon_on(
         started,
         backend: machine.name(),
     };
-    measured.report(&found, |place| place, weight)
+    measured.report(&horizon, |place| place, weight)
 }
 
 /// Measures the depth horizon of given tokens, bases and labels, over every column of every head. Clusters may
@@ -172,17 +172,17 @@ pub fn horizon_of_tokens(
     let dims: Vec<usize> = data.bases.iter().map(Array2::ncols).collect();
     let tokens = data.tokens.select(Axis(1), &order);
     let head = |k: usize| product(data.bases[k].t(), tokens.view()).mapv(|x| x as f32);
-    let own = |k: usize| {
+    let cluster = |k: usize| {
         let start: usize = counts[..k].iter().sum();
         start..start + counts[k]
     };
     progress.start("horizon", dims.iter().map(|p| machine.ticks(*p, n)).sum());
     let tick = || progress.advance(1);
-    let heads = (0..dims.len()).map(|k| machine.horizon_of_head(head(k).view(), own(k), tau, &tick));
+    let heads = (0..dims.len()).map(|k| machine.horizon_of_head(head(k).view(), cluster(k), tau, &tick));
     let heads = heads.collect::<Result<_>>();
     progress.finish();
-    let found = Horizon { heads: heads? };
-    let weight = |k: usize, at, theta| Ok(weight_of_column(head(k).view(), &own(k), at, theta));
+    let horizon = Horizon { heads: heads? };
+    let weight = |k: usize, at, theta| Ok(weight_of_column(head(k).view(), &cluster(k), at, theta));
     let measured = Measured {
         counts: counts.clone(),
         dims: dims.clone(),
@@ -191,7 +191,7 @@ pub fn horizon_of_tokens(
         started,
         backend: machine.name(),
     };
-    measured.report(&found, |place| order[place], weight)
+    measured.report(&horizon, |place| order[place], weight)
 }
 
 /// Facts about a horizon beside its columns.
@@ -210,14 +210,14 @@ impl Measured {
     /// `name` gives the caller's index of a token; `weight` draws the witness's weight again.
     fn report(
         self,
-        found: &Horizon,
+        horizon: &Horizon,
         name: impl Fn(usize) -> usize,
         weight: impl Fn(usize, (usize, usize), f64) -> Result<f64>,
     ) -> Result<HorizonReport> {
         let (eta, tau) = self.rates;
-        let exact_updates = found.exact_updates(eta, tau);
+        let exact_updates = horizon.exact_updates(eta, tau);
         let theta = |layer: u64| ((eta * tau).ln_1p() * layer as f64).exp();
-        let witness = match (found.first(), exact_updates) {
+        let witness = match (horizon.first(), exact_updates) {
             (Some((head, first)), Some(layer)) => Some(HorizonWitness {
                 layer,
                 theta: theta(layer),
@@ -231,7 +231,7 @@ impl Measured {
         };
         let layers = 0..=exact_updates.unwrap_or(0).saturating_add(LAYERS_AFTER);
         let broken =
-            layers.map(|layer| BrokenAtLayer { layer, theta: theta(layer), columns: found.broken(theta(layer)) });
+            layers.map(|layer| BrokenAtLayer { layer, theta: theta(layer), columns: horizon.broken(theta(layer)) });
         let wall_s = self.started.elapsed().as_secs_f64();
         let tokens = self.counts.iter().sum::<usize>() as f64;
         let flops = tokens * tokens * self.dims.iter().sum::<usize>() as f64;
@@ -242,11 +242,11 @@ impl Measured {
             eta,
             tau,
             seed: self.source.1,
-            theta_crit: Some(found.theta()).filter(|t| t.is_finite()),
+            theta_crit: Some(horizon.theta()).filter(|t| t.is_finite()),
             exact_updates,
             witness,
             broken: broken.collect(),
-            redecided: found.redecided(),
+            redecided: horizon.redecided(),
             backend: self.backend,
             wall_s,
             gflops: flops / wall_s / 1e9,

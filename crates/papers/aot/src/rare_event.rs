@@ -97,13 +97,13 @@ impl RareBreaks {
 
         let (n, logit) = (self.tokens / self.clusters, self.logit());
         let mut normals = |count: usize, sd: f64| -> Vec<f64> {
-            let one = |_| sd * Distribution::<f64>::sample(&StandardNormal, &mut rng);
-            (0..count).map(one).collect()
+            let normal = |_| sd * Distribution::<f64>::sample(&StandardNormal, &mut rng);
+            (0..count).map(normal).collect()
         };
-        let own = normals(n - 1, s);
+        let in_cluster = normals(n - 1, s);
         let mut scores = normals(self.tokens - n - 1, noise_sd);
-        let largest = own.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        scores.extend(own);
+        let largest = in_cluster.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        scores.extend(in_cluster);
         scores.push(sigma * sigma);
         let needed = largest.max(logit + ln_sum_exp(&scores)) / s;
         let columns = self.tokens as f64 * (self.clusters - 1) as f64;

@@ -77,8 +77,8 @@ fn linear_formulas() -> Vec<Formula> {
             doc: "loss of linear attention on a Gaussian with these variances, at finite L",
             source: LINEAR,
             schema: || {
-                let all = vec![AXIS_VARIANCES.required(), context(), NOISE_VARIANCE.required()];
-                with_gamma(all, |p| {
+                let parameters = vec![AXIS_VARIANCES.required(), context(), NOISE_VARIANCE.required()];
+                with_gamma(parameters, |p| {
                     let variances = p.get(AXIS_VARIANCES);
                     linear::best_gamma(&variances, p.real(CONTEXT), p.get(NOISE_VARIANCE))
                 })

@@ -120,12 +120,12 @@ impl ScaleLandscape {
     /// # Errors
     /// When β is not finite.
     pub fn losses(&self, alpha: f64, beta: f64) -> Result<Vec<f64>> {
-        let one = |i: usize| {
+        let loss = |i: usize| {
             let v = self.attend(i, beta)?;
             let error = |(v, x): (&f64, &f64)| (alpha * v - x).powi(2);
             Ok(v.iter().zip(&self.prompts[i].target).map(error).sum())
         };
-        (0..self.prompts.len()).map(one).collect()
+        (0..self.prompts.len()).map(loss).collect()
     }
 
     /// The lowest point with β in [low, high], α free, to about 1e-3 of β.

@@ -115,9 +115,9 @@ pub fn each_column(
 ) -> Result<()> {
     let tokens = mixture.tokens();
     for head in 0..mixture.clusters() {
-        let own = mixture.cluster(head);
+        let cluster = mixture.cluster(head);
         let spread = |signal: bool| {
-            let (start, length) = (own.start, own.len());
+            let (start, length) = (cluster.start, cluster.len());
             let total = if signal { length } else { tokens - length };
             let take = if count == 0 { total } else { count.min(total) };
             let nth = |i: usize| match i * total / take {
@@ -148,7 +148,7 @@ pub fn each_column(
                 let query = queries.column(c);
                 visit(&Column {
                     head,
-                    own: own.clone(),
+                    own: cluster.clone(),
                     index: *j,
                     length: query.dot(&query).sqrt(),
                     scores: scores.column(c),
@@ -207,10 +207,7 @@ impl Worst {
 
     /// The worst value over its `limit`; 0 where there was none to see, or where both are 0.
     pub fn over(&self, limit: f64) -> f64 {
-        match self.value == f64::NEG_INFINITY || self.value == 0.0 {
-            true => 0.0,
-            false => self.value / limit,
-        }
+        if self.value == f64::NEG_INFINITY || self.value == 0.0 { 0.0 } else { self.value / limit }
     }
 
     /// The event that nothing seen as its negative fell below `limit`.

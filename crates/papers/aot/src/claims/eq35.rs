@@ -67,9 +67,9 @@ fn at_theta(mixture: &Mixture, k: usize, y: &Array2<f64>, theta: f64, all: bool)
 /// Says whether φ(M_k(θ)) is τ on the diagonal of C_k and 0 elsewhere.
 fn pattern_holds(mixture: &Mixture, k: usize, y: &Array2<f64>, layer: &Mssa, tau: f64) -> bool {
     let weights = layer.weights(y.view());
-    let own = mixture.cluster(k);
+    let cluster = mixture.cluster(k);
     weights.indexed_iter().all(|((i, j), w)| {
-        let expected = if i == j && own.contains(&j) { tau } else { 0.0 };
+        let expected = if i == j && cluster.contains(&j) { tau } else { 0.0 };
         *w == expected
     })
 }
@@ -99,11 +99,11 @@ impl Claim for Eq35 {
     /// (35) is claimed given (30), so a check needs draws in which it holds.
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let layers = params.get(LAYERS) as u64;
-        let kept = 1.0 - shown_failure(params, layers, 0);
+        let probability = 1.0 - shown_failure(params, layers, 0);
         vec![Hypothesis::new(
             "pattern (30)",
             "(30) for all l < L, by the law in at least every second draw",
-            kept - 0.5,
+            probability - 0.5,
         )]
     }
 

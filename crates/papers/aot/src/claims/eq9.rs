@@ -23,8 +23,8 @@ const ROUNDINGS: f64 = 64.0;
 fn squared_errors(points: usize, dim: usize, streams: &Streams) -> Vec<f64> {
     let mut rng = streams.part("prompt", 0);
     let mut normals = || -> Vec<f64> {
-        let one = |_| Distribution::<f64>::sample(&StandardNormal, &mut rng);
-        (0..dim).map(one).collect()
+        let normal = |_| Distribution::<f64>::sample(&StandardNormal, &mut rng);
+        (0..dim).map(normal).collect()
     };
     let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(x, y)| x * y).sum() };
     // The part of w outside the span of the queries seen: what the predictor does not know.
@@ -62,10 +62,7 @@ impl Claim for Eq9 {
 
     fn expected(&self, params: &Params) -> VerdictKind {
         // Least squares knows the function once it has seen d examples.
-        match params.get(POINTS) > params.get(INPUT_DIM) {
-            true => VerdictKind::Supported,
-            false => self.sheet().expected,
-        }
+        if params.get(POINTS) > params.get(INPUT_DIM) { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -73,14 +70,14 @@ impl Claim for Eq9 {
         let errors = squared_errors(points, dim, streams);
         let count = if self.fewer { points - 1 } else { points } as f64;
         let printed = errors[..points - 1].iter().sum::<f64>() / count;
-        let all = errors.iter().sum::<f64>() / points as f64;
+        let mean = errors.iter().sum::<f64>() / points as f64;
         let largest = errors.iter().fold(0.0_f64, |a, b| a.max(*b));
         Ok(Outcome::Gap {
             lhs: printed,
-            rhs: all,
+            rhs: mean,
             tol: ROUNDINGS * f64::EPSILON * dim as f64 * largest,
             relation: Relation::Equal,
-            witness: witness! { "printed" => printed, "over_all_prefixes" => all },
+            witness: witness! { "printed" => printed, "over_all_prefixes" => mean },
         })
     }
 

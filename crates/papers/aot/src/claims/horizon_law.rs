@@ -192,11 +192,11 @@ impl Claim for HorizonLaw {
         let law = Self::horizon(params)?;
         let mut thetas: Vec<f64> = outcomes.iter().filter_map(value).collect();
         thetas.sort_by(f64::total_cmp);
-        let mut found = judge_distance(self.distance(&law, &thetas), thetas.len(), params.get(TOLERANCE), level);
-        if let Verdict::Refuted { witness } = &mut found.verdict {
+        let mut judgement = judge_distance(self.distance(&law, &thetas), thetas.len(), params.get(TOLERANCE), level);
+        if let Verdict::Refuted { witness } = &mut judgement.verdict {
             witness.insert("median_theta".into(), thetas[thetas.len() / 2].into());
         }
-        Ok(found)
+        Ok(judgement)
     }
 
     fn least_alpha(&self, params: &Params, judgement: &Judgement, trials: u64) -> Result<Option<f64>> {
@@ -268,8 +268,8 @@ mod tests {
     fn distance_from_uniform(draws: &mut [f64]) -> f64 {
         draws.sort_by(f64::total_cmp);
         let n = draws.len() as f64;
-        let at = |(i, u): (usize, &f64)| (u - i as f64 / n).max((i + 1) as f64 / n - u);
-        draws.iter().enumerate().map(at).fold(0.0, f64::max)
+        let distance = |(i, u): (usize, &f64)| (u - i as f64 / n).max((i + 1) as f64 / n - u);
+        draws.iter().enumerate().map(distance).fold(0.0, f64::max)
     }
 
     /// Draws whose distribution function is the law's plus `apart`, up to 1. At the tolerance, where no verdict is
@@ -282,10 +282,9 @@ mod tests {
         let share = |apart: f64, trials: usize, kind: VerdictKind| {
             let given = |check: &u64| {
                 let mut rng = Streams::new(14, "horizon_law", trials as u64, *check).part("theta", 0);
-                let one = |_| (rng.random::<f64>() - apart).max(0.0);
-                let distance = distance_from_uniform(&mut (0..trials).map(one).collect::<Vec<_>>());
-                let found = judge_distance(distance, trials, TOLERANCE, 0.95);
-                found.verdict.kind() == kind
+                let draw = |_| (rng.random::<f64>() - apart).max(0.0);
+                let distance = distance_from_uniform(&mut (0..trials).map(draw).collect::<Vec<_>>());
+                judge_distance(distance, trials, TOLERANCE, 0.95).verdict.kind() == kind
             };
             let hits = (0..CHECKS).filter(given).count() as u64;
             binomial(hits, CHECKS, 1.0 - 2e-6).unwrap()

@@ -68,8 +68,8 @@ impl Lemma3 {
         weights.iter_mut().for_each(|x| *x = (*x - top).exp());
         let sum: f64 = weights.iter().sum();
         for (i, weight) in weights.iter().map(|x| x / sum).enumerate() {
-            let kept = i == column.index && (signal || self.identity);
-            let excess = if !kept {
+            let in_pattern = i == column.index && (signal || self.identity);
+            let excess = if !in_pattern {
                 weight / tau
             } else if weight > tau {
                 0.0
@@ -107,17 +107,17 @@ impl Claim for Lemma3 {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let mut all = hypotheses_theorem1(params);
+        let mut hypotheses = hypotheses_theorem1(params);
         if self.bounded {
             let (limit, theta) = (theta_limit(params), params.get(THETA));
             let slack = 4.0 * f64::EPSILON * limit;
-            all.push(Hypothesis::new(
+            hypotheses.push(Hypothesis::new(
                 "theta (corrected)",
                 "theta <= 3 sqrt(log N / p) / (8 delta)",
                 limit + slack - theta,
             ));
         }
-        all
+        hypotheses
     }
 
     fn promise(&self, params: &Params) -> Promise {

@@ -99,10 +99,10 @@ pub fn hypotheses_29(params: &Params) -> Vec<Hypothesis> {
 
 /// Every hypothesis of Lemma 3 and Theorem 1.
 pub fn hypotheses_theorem1(params: &Params) -> Vec<Hypothesis> {
-    let mut all = hypotheses_11(params);
-    all.push(hypothesis_dim(params, Lemma::Three));
-    all.extend(hypotheses_29(params));
-    all
+    let mut hypotheses = hypotheses_11(params);
+    hypotheses.push(hypothesis_dim(params, Lemma::Three));
+    hypotheses.extend(hypotheses_29(params));
+    hypotheses
 }
 
 #[cfg(test)]
@@ -125,8 +125,8 @@ mod tests {
     #[test]
     fn defaults_lie_on_the_boundary_and_the_rest_is_strict() {
         let names = |set| {
-            let all = hypotheses_theorem1(&params(set));
-            all.into_iter().filter(|h| !h.holds).map(|h| h.name).collect::<Vec<_>>()
+            let hypotheses = hypotheses_theorem1(&params(set));
+            hypotheses.into_iter().filter(|h| !h.holds).map(|h| h.name).collect::<Vec<_>>()
         };
         assert_eq!(names(json!({})), ["tokens (11)", "dim (Lemma 3)"]);
         assert_eq!(names(json!({"tokens": 200_000, "dim": 1300})), [""; 0]);

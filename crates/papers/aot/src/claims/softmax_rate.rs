@@ -94,8 +94,8 @@ impl Claim for SoftmaxRate {
             before.push(energy_by_cluster(y.view(), &labels, clusters));
             let old = y.clone();
             let weights = layer.weights(old.view());
-            let (eta, one) = (layer.eta, Threads::One);
-            gemm(eta, old.view(), weights.view(), true, y.view_mut(), one);
+            let (eta, threads) = (layer.eta, Threads::One);
+            gemm(eta, old.view(), weights.view(), true, y.view_mut(), threads);
             after.push(energy_by_cluster(y.view(), &labels, clusters));
         }
         let (before, after) = (snr_of_heads(&before), snr_of_heads(&after));

@@ -103,33 +103,30 @@ impl Claim for Theorem1Bounded {
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        match direct(params) {
-            true => seconds_of_scores(params, 0.0),
-            false => 0.0,
-        }
+        if direct(params) { seconds_of_scores(params, 0.0) } else { 0.0 }
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let allowed = SHARE * params.get(FAILURE_PROBABILITY);
-        let mut all = vec![hypothesis_clusters(params), hypothesis_dim(params)];
-        all.extend(hypotheses_29(params));
+        let mut hypotheses = vec![hypothesis_clusters(params), hypothesis_dim(params)];
+        hypotheses.extend(hypotheses_29(params));
         let Ok(law) = law(params) else {
-            return all;
+            return hypotheses;
         };
         let theta = law.clipped(self.last_theta(params));
-        all.push(Hypothesis::new(
+        hypotheses.push(Hypothesis::new(
             "captured columns",
             "N large: Lambda(theta) <= failure_probability / 4 at the last layer",
             allowed - law.lambda(theta),
         ));
         let others = law.other_breaks(theta);
         let signal = law.signal_matches().map_or(f64::INFINITY, |m| m.others);
-        all.push(Hypothesis::new(
+        hypotheses.push(Hypothesis::new(
             "other columns",
             "expected breaks through other noise <= failure_probability / 4",
             allowed - (others.own_score + others.noise_scores + signal),
         ));
-        all
+        hypotheses
     }
 
     fn promise(&self, params: &Params) -> Promise {
@@ -145,10 +142,7 @@ impl Claim for Theorem1Bounded {
     }
 
     fn side(&self, params: &Params) -> Side {
-        match direct(params) || self.layers(params) == 0 {
-            true => Side::Exact,
-            false => Side::UpperBound,
-        }
+        if direct(params) || self.layers(params) == 0 { Side::Exact } else { Side::UpperBound }
     }
 
     fn computed(&self, params: &Params) -> Option<Computed> {
@@ -304,10 +298,7 @@ fn trials_with(failures: u64, promised: f64) -> u64 {
     }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
-        match supports(middle) {
-            true => high = middle,
-            false => low = middle,
-        }
+        if supports(middle) { high = middle } else { low = middle }
     }
     high
 }

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 
 /// Words for the network of a row.
 fn variant(row: &Row) -> Result<&'static str> {
-    let own = row.word(VARIANT)?;
-    let words = VARIANTS.iter().find(|(name, _)| *name == own);
+    let word = row.word(VARIANT)?;
+    let words = VARIANTS.iter().find(|(name, _)| *name == word);
     Ok(words.map_or(VARIANTS[0].1, |(_, words)| *words))
 }
 
@@ -24,15 +24,14 @@ fn task(row: &Row) -> Result<Option<Task>> {
 }
 
 fn interval(data: &Map<String, Value>) -> String {
-    let [at, low, high] = ["value", "low", "high"].map(|name| value(data, name));
-    format!("{at} [{low}, {high}]")
+    let [estimate, low, high] = ["value", "low", "high"].map(|name| value(data, name));
+    format!("{estimate} [{low}, {high}]")
 }
 
 /// Entries of an object of numbers.
 fn entries<'a>(row: &'a Row, name: &str) -> Vec<(&'a str, f64)> {
     let object = row.data.get(name).and_then(Value::as_object);
-    let all = object.into_iter().flatten();
-    all.filter_map(|(name, x)| Some((name.as_str(), as_number(x)?))).collect()
+    object.into_iter().flatten().filter_map(|(name, x)| Some((name.as_str(), as_number(x)?))).collect()
 }
 
 /// The papers' numbers for a reading, the network of GPT-2 alone: name and value.
@@ -104,12 +103,12 @@ fn bytes(data: &Map<String, Value>, name: &str) -> String {
 /// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let all: Vec<&Row> = rows.iter().collect();
-    if all.first().map(|row| task(row)).transpose()?.flatten() == Some(Task::Cost) {
-        return costs(&all);
+    let rows: Vec<&Row> = rows.iter().collect();
+    if rows.first().map(|row| task(row)).transpose()?.flatten() == Some(Task::Cost) {
+        return costs(&rows);
     }
     let mut readings = vec![];
-    for (row, (number, _)) in all.iter().zip(numbered(&all)?) {
+    for (row, (number, _)) in rows.iter().zip(numbered(&rows)?) {
         let data = &row.data;
         let baselines = entries(row, "baselines");
         let baselines = baselines.iter().map(|(name, x)| format!("{name}: {}", shown(*x)));

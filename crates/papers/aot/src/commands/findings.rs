@@ -35,14 +35,14 @@ pub(super) fn value(data: &Map<String, Value>, name: &str) -> String {
 }
 
 pub(super) fn list(data: &Map<String, Value>, name: &str) -> String {
-    let all = data.get(name).and_then(Value::as_array);
-    let all = all.map(|v| v.iter().filter_map(as_number).map(shown).collect::<Vec<_>>());
-    all.map_or("-".into(), |all| all.join(" "))
+    let values = data.get(name).and_then(Value::as_array);
+    let values = values.map(|v| v.iter().filter_map(as_number).map(shown).collect::<Vec<_>>());
+    values.map_or("-".into(), |values| values.join(" "))
 }
 
 pub(super) fn interval(data: &Map<String, Value>, name: &str) -> String {
-    let [at, low, high] = ["", "_low", "_high"].map(|end| value(data, &format!("{name}{end}")));
-    format!("{at} ({low} to {high})")
+    let [estimate, low, high] = ["", "_low", "_high"].map(|end| value(data, &format!("{name}{end}")));
+    format!("{estimate} ({low} to {high})")
 }
 
 pub(super) fn verdict(data: &Map<String, Value>) -> String {
@@ -66,7 +66,7 @@ pub(super) fn verdict(data: &Map<String, Value>) -> String {
 
 /// A hypothesis: name, printed form, margin with its ends, and whether it holds.
 pub(super) fn hypotheses(row: &Row) -> Vec<[String; 4]> {
-    let all = row.data.get("hypotheses").and_then(Value::as_object);
+    let object = row.data.get("hypotheses").and_then(Value::as_object);
     let entry = |(name, h): (&String, &Value)| {
         let h = h.as_object()?;
         let printed = h.get("printed").and_then(Value::as_str)?.to_string();
@@ -74,7 +74,7 @@ pub(super) fn hypotheses(row: &Row) -> Vec<[String; 4]> {
         let word = if holds { "holds" } else { "fails" };
         Some([name.clone(), printed, interval(h, "margin"), word.into()])
     };
-    all.map_or(vec![], |all| all.iter().filter_map(entry).collect())
+    object.map_or(vec![], |object| object.iter().filter_map(entry).collect())
 }
 
 /// One array in lines.

@@ -97,7 +97,7 @@ fn source(text: &str) -> std::result::Result<Source, String> {
 #[derive(Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
-    found: &'a HorizonReport,
+    report: &'a HorizonReport,
     predicted: &'a Option<Predicted>,
 }
 
@@ -129,7 +129,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
     if args.tau > 1.0 {
         return Err(Error::invalid("tau", args.tau, "must be a number in (0, 1]"));
     }
-    let (found, predicted) = match (&args.tokens, &args.labels) {
+    let (report, predicted) = match (&args.tokens, &args.labels) {
         (Source::Drawn(n), None) => drawn(args, *n)?,
         (Source::File(tokens), Some(labels)) => (of_files(args, tokens, labels)?, None),
         (Source::File(path), None) => {
@@ -142,9 +142,9 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
         }
     };
     if args.json {
-        out.json(&Line { found: &found, predicted: &predicted })?;
+        out.json(&Line { report: &report, predicted: &predicted })?;
     } else {
-        lines(&found, &predicted).iter().try_for_each(|l| out.line(l))?;
+        lines(&report, &predicted).iter().try_for_each(|l| out.line(l))?;
     }
     Ok(Status::Expected)
 }
@@ -158,10 +158,10 @@ fn drawn(args: &Args, tokens: u64) -> Result<(HorizonReport, Option<Predicted>)>
     let mixture = Mixture::balanced(n, k, p, delta)?;
     let machine = machine(args)?;
     let (eta, tau, seed) = (args.eta, args.tau, args.seed);
-    let found = horizon_on(&*machine, &mixture, eta, tau, seed, &Bar::new())?;
+    let report = horizon_on(&*machine, &mixture, eta, tau, seed, &Bar::new())?;
     let law = Horizon::new(n, k, p, delta, args.tau).ok();
-    let predicted = law.and_then(|law| predict(&law, args.eta, found.theta_crit));
-    Ok((found, predicted))
+    let predicted = law.and_then(|law| predict(&law, args.eta, report.theta_crit));
+    Ok((report, predicted))
 }
 
 /// The horizon of tokens in files.
@@ -203,27 +203,24 @@ fn predict(law: &Horizon, eta: f64, seen: Option<f64>) -> Option<Predicted> {
     })
 }
 
-fn lines(found: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
-    let one_p = found.dims.iter().all(|p| *p == found.dims[0]);
-    let p = match one_p {
-        true => found.dims[0].to_string(),
-        false => format!("{:?}", found.dims),
-    };
-    let mut first = format!("N = {}, K = {}, p = {p}", found.counts.iter().sum::<usize>(), found.dims.len());
-    if let Some(delta) = found.delta {
+fn lines(report: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
+    let one_p = report.dims.iter().all(|p| *p == report.dims[0]);
+    let p = if one_p { report.dims[0].to_string() } else { format!("{:?}", report.dims) };
+    let mut first = format!("N = {}, K = {}, p = {p}", report.counts.iter().sum::<usize>(), report.dims.len());
+    if let Some(delta) = report.delta {
         first.push_str(&format!(", delta = {}", number(delta)));
     }
     first.push_str(&format!(
         ", eta = {}, tau = {}, {}",
-        number(found.eta),
-        number(found.tau),
-        match found.seed {
+        number(report.eta),
+        number(report.tau),
+        match report.seed {
             Some(seed) => format!("seed {seed}"),
             None => "tokens from a file".into(),
         }
     ));
     let mut lines = vec![first];
-    match (found.theta_crit, &found.witness) {
+    match (report.theta_crit, &report.witness) {
         (Some(theta), Some(first)) => {
             let updates = first.layer;
             lines.push(format!(
@@ -243,17 +240,17 @@ fn lines(found: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
     }
     match predicted {
         Some(law) => lines.extend(law_lines(law)),
-        None if found.seed.is_none() => {
+        None if report.seed.is_none() => {
             lines.push("  the law    of draws: attnlab horizon --tokens N --dim P --delta DELTA".into());
         }
         None => lines.push("  the law    does not apply here (K = 1, delta = 0 or tau = 1)".into()),
     }
     lines.push(format!(
         "  {}: {} columns decided again in f64, {} s, {} GFLOP/s",
-        found.backend,
-        found.redecided,
-        number((100.0 * found.wall_s).round() / 100.0),
-        number(found.gflops.round())
+        report.backend,
+        report.redecided,
+        number((100.0 * report.wall_s).round() / 100.0),
+        number(report.gflops.round())
     ));
     lines
 }

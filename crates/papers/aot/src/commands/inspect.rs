@@ -154,7 +154,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
             let networks = networks.collect::<Result<Vec<InspectNetwork>>>()?;
             let shown = Shown { lines: network_findings::lines, tables: network_findings::tables, page: PAGE };
             match &networks[..] {
-                [one] => computed(one, &shown, &to, out),
+                [network] => computed(network, &shown, &to, out),
                 _ => computed(&InspectNetworks::of(networks), &shown, &to, out),
             }
         }

@@ -39,10 +39,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     }
     let holds = hypotheses(row);
     let failing: Vec<&str> = holds.iter().filter(|h| h[3] != "holds").map(|h| h[0].as_str()).collect();
-    let failing = match failing.is_empty() {
-        true => "none".into(),
-        false => failing.join(", "),
-    };
+    let failing = if failing.is_empty() { "none".into() } else { failing.join(", ") };
     let mut lines = vec![
         format!("{place}, {variant}: N = {}, d = {}", value(data, "tokens"), value(data, "ambient")),
         format!(
@@ -120,12 +117,12 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
                 interval(attention, "energy"),
             ]));
         }
-        for (matrix, found) in part(row, "weights").into_iter().flatten() {
-            let Some(found) = found.as_object() else {
+        for (matrix, findings) in part(row, "weights").into_iter().flatten() {
+            let Some(findings) = findings.as_object() else {
                 continue;
             };
-            let shape = format!("{} x {}", value(found, "rows"), value(found, "columns"));
-            let ranks = ["stable_rank", "permuted"].map(|name| value(found, name));
+            let shape = format!("{} x {}", value(findings, "rows"), value(findings, "columns"));
+            let ranks = ["stable_rank", "permuted"].map(|name| value(findings, name));
             weights.push([vec![name[0].clone(), matrix.clone(), shape], ranks.into()].concat());
         }
     }

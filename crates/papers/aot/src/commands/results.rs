@@ -40,25 +40,22 @@ pub(super) fn computed<E: Experiment + Described>(
     let entry = entries.iter().find(|e: &&Entry| e.id == E::ID);
     let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
     let how = RunOptions { seed: to.seed, force: to.rows.force, shard: to.rows.shard };
-    let found = experiment::run(settings, to.folder, &how, &Bar::resumable())?;
-    folder::note_trials(&found);
+    let results = experiment::run(settings, to.folder, &how, &Bar::resumable())?;
+    folder::note_trials(&results);
     let command = folder::command(entry, settings, to.seed)?;
-    if found.computed > 0 {
+    if results.computed > 0 {
         Origin::here(command.clone()).note(to.folder)?;
     }
     if !to.rows.shard.is_whole() {
-        folder::note_shard(to.rows.shard, found.rows.len(), to.folder);
+        folder::note_shard(to.rows.shard, results.rows.len(), to.folder);
         return Ok(Status::Expected);
     }
-    let figures = settings.figures(&found.rows)?.into_iter();
+    let figures = settings.figures(&results.rows)?.into_iter();
     let figures = figures.map(|f| f.noted(&settings.size())).collect();
-    let tables = (shown.tables)(&found.rows)?;
-    let written = write(figures, &tables, &found.rows, &command, shown.page, to)?;
-    for row in &found.rows {
-        match to.json {
-            true => out.json(row)?,
-            false => (shown.lines)(row)?.iter().try_for_each(|line| out.line(line))?,
-        }
+    let tables = (shown.tables)(&results.rows)?;
+    let written = write(figures, &tables, &results.rows, &command, shown.page, to)?;
+    for row in &results.rows {
+        if to.json { out.json(row)? } else { (shown.lines)(row)?.iter().try_for_each(|line| out.line(line))? }
     }
     if !to.json {
         folder::list(&written, out)?;

@@ -186,8 +186,8 @@ fn of_options(args: &Args) -> Result<Plan> {
 /// Trial T of a claim whose trials draw all coefficients of a mixture.
 fn of_claim(args: &Args, id: &str) -> Result<Plan> {
     const DRAWING: [&str; 2] = ["aot.theorem1", "aot.theorem1_bounded"];
-    let all = claims::all();
-    let claim = all.iter().find(|c| c.sheet().id == id && DRAWING.contains(&id));
+    let claims = claims::all();
+    let claim = claims.iter().find(|c| c.sheet().id == id && DRAWING.contains(&id));
     let claim = claim.ok_or_else(|| {
         let allowed = format!("must be {}, whose trials draw tokens", DRAWING.join(" or "));
         Error::invalid("claim", id, allowed)

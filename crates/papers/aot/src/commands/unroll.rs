@@ -137,7 +137,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let machine = chosen.as_ref().map(|c| &*c.machine);
     let bar = Bar::unless_lines_show();
     bar.start("unroll", args.layers);
-    let found = unroll_with(&data, &layer, args.layers, machine, &mut |row| {
+    let report = unroll_with(&data, &layer, args.layers, machine, &mut |row| {
         match (args.json, row.layer) {
             (true, _) => out.json(row)?,
             (false, 0) => {
@@ -150,12 +150,12 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
         Ok(())
     });
     bar.finish();
-    let found = found?;
+    let report = report?;
     if let Some(path) = &args.save_tokens {
-        write_tokens(path, &found.tokens, args.force)?;
+        write_tokens(path, &report.tokens, args.force)?;
     }
     if let Some(path) = &args.csv {
-        let csv = csv_text(&found.layers);
+        let csv = csv_text(&report.layers);
         files::write_whole(path, args.force, |w| w.write_all(csv.as_bytes()))?;
     }
     Ok(Status::Expected)

@@ -27,10 +27,10 @@ pub(super) struct Question {
 #[derive(Clone, Debug)]
 struct Candidate {
     /// Those before the candidate that other candidates do not share, and the candidate.
-    own: Vec<u32>,
+    short: Vec<u32>,
     /// The same and the rest of the sentence.
     full: Vec<u32>,
-    /// Number of tokens of `own` and of `full` before the candidate.
+    /// Number of tokens of `short` and of `full` before the candidate.
     start: usize,
 }
 
@@ -43,16 +43,16 @@ impl Question {
         let known = cut.tokenizer.encode_plain(apply(&before).trim_end())?;
         let mut sequences = vec![];
         for candidate in &cloze.candidates {
-            let own = format!("{}{candidate}", with_space(&before));
-            let full = format!("{own}{after}");
-            let own = cut.tokenizer.encode_plain(apply(&own).trim_end())?;
+            let short = format!("{}{candidate}", with_space(&before));
+            let full = format!("{short}{after}");
+            let short = cut.tokenizer.encode_plain(apply(&short).trim_end())?;
             let full = cut.tokenizer.encode_plain(apply(&full).trim_end())?;
-            sequences.push((own, full));
+            sequences.push((short, full));
         }
-        let starts: Vec<usize> = sequences.iter().map(|(own, _)| common(own, &known)).collect();
+        let starts: Vec<usize> = sequences.iter().map(|(short, _)| common(short, &known)).collect();
         let least = starts.iter().zip(&sequences).map(|(s, (_, full))| *s.min(&common(full, &known)));
         let shared = least.min().unwrap_or(0);
-        let longest = sequences.iter().map(|(own, full)| own.len().max(full.len()));
+        let longest = sequences.iter().map(|(short, full)| short.len().max(full.len()));
         let longest = longest.max().unwrap_or(0) - shared;
         let mut begin = [cut.before, &known[..shared]].concat();
         let room = (cut.context + 1).saturating_sub(longest);
@@ -68,28 +68,28 @@ impl Question {
         if shortened {
             begin.drain(cut.before.len()..cut.before.len() + begin.len() - room);
         }
-        let candidates = sequences.into_iter().zip(&starts).map(|((own, full), start)| Candidate {
-            own: own[shared..].to_vec(),
+        let candidates = sequences.into_iter().zip(&starts).map(|((short, full), start)| Candidate {
+            short: short[shared..].to_vec(),
             full: full[shared..].to_vec(),
             start: start - shared,
         });
         let candidates: Vec<Candidate> = candidates.collect();
-        if candidates.iter().any(|c| c.own.len() <= c.start) {
+        if candidates.iter().any(|c| c.short.len() <= c.start) {
             return Err(question.refused("must have candidates that are tokens of their own"));
         }
         Ok(Question { shared: begin, candidates, answer: cloze.answer, frequent: cloze.most_frequent(), shortened })
     }
 
     pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
-        let own = self.candidates.iter().flat_map(|c| [&c.own[..], &c.full[..]]);
-        std::iter::once(&self.shared[..]).chain(own)
+        let of_candidates = self.candidates.iter().flat_map(|c| [&c.short[..], &c.full[..]]);
+        std::iter::once(&self.shared[..]).chain(of_candidates)
     }
 
     /// Tokens of the forward passes: the shared ones once, then those of every candidate.
     pub(super) fn tokens(&self) -> usize {
-        let each = self.candidates.iter().map(|c| match c.full.starts_with(&c.own) {
+        let each = self.candidates.iter().map(|c| match c.full.starts_with(&c.short) {
             true => c.full.len(),
-            false => c.full.len() + c.own.len(),
+            false => c.full.len() + c.short.len(),
         });
         self.shared.len() + each.sum::<usize>()
     }
@@ -107,13 +107,13 @@ impl Question {
         let mut scores = vec![];
         for candidate in &self.candidates {
             let full = losses(&candidate.full)?;
-            let own = match candidate.full.starts_with(&candidate.own) {
-                true => full[..candidate.own.len()].to_vec(),
-                false => losses(&candidate.own)?,
+            let short = match candidate.full.starts_with(&candidate.short) {
+                true => full[..candidate.short.len()].to_vec(),
+                false => losses(&candidate.short)?,
             };
-            let own = &own[candidate.start..];
-            scores.push(-own.iter().sum::<f64>());
-            scores.push(own.len() as f64);
+            let short = &short[candidate.start..];
+            scores.push(-short.iter().sum::<f64>());
+            scores.push(short.len() as f64);
             scores.push(-full[candidate.start.min(full.len())..].iter().sum::<f64>());
         }
         Ok(scores)

@@ -46,7 +46,7 @@ pub fn measure(network: &Transformer, context: usize, batch: usize, runs: usize)
     let cost = a.forward_cost(context);
     let giga = |operations: u64| number(batch as f64 * operations as f64 / 1e9);
     let logits = cost.logits_of_a_token.saturating_mul(context as u64);
-    let all = cost.maps + cost.attention + logits;
+    let total = cost.maps + cost.attention + logits;
     let median = quantile(&seconds, 0.5);
     let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
     let most = seconds.iter().copied().fold(0.0, f64::max);
@@ -57,10 +57,10 @@ pub fn measure(network: &Transformer, context: usize, batch: usize, runs: usize)
             ("high", number(most)),
             ("unit", json!("seconds")),
             ("seconds", series(&seconds)),
-            ("gflop", giga(all)),
+            ("gflop", giga(total)),
             ("gflop_maps", giga(cost.maps + cost.logits_of_a_token)),
             ("gflop_executed", giga(cost.maps + cost.attention_executed + logits)),
-            ("gflop_per_second", number(batch as f64 * all as f64 / 1e9 / median)),
+            ("gflop_per_second", number(batch as f64 * total as f64 / 1e9 / median)),
             ("parameters", json!(a.parameters())),
             ("weight_bytes", json!(4 * a.parameters())),
             ("activation_bytes", json!(a.activation_bytes(context))),

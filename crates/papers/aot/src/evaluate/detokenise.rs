@@ -113,23 +113,23 @@ const ENDINGS: [&str; 7] = ["n't", "'s", "'re", "'ve", "'ll", "'d", "'m"];
 /// Undoes a word tokeniser: no space before closing marks and split endings, none after opening quotation marks and
 /// signs of currency. A mark " opens and closes in turn within a line.
 fn spaces(text: &str) -> String {
-    let mut found = String::with_capacity(text.len());
+    let mut spaced = String::with_capacity(text.len());
     for (i, line) in text.split('\n').enumerate() {
         if i > 0 {
-            found.push('\n');
+            spaced.push('\n');
         }
         // Flags: no space before the next word; a quotation is open.
         let (mut close, mut quoted) = (true, false);
         // A leading space is one of the text's own.
         let body = line.trim_start_matches(' ');
-        found.push_str(&line[..line.len() - body.len()]);
+        spaced.push_str(&line[..line.len() - body.len()]);
         for word in body.split(' ') {
             let before = CLOSING.contains(&word) || ENDINGS.contains(&word) || word == "'";
             let closing_quote = word == "\"" && quoted;
             if !(close || before || closing_quote) {
-                found.push(' ');
+                spaced.push(' ');
             }
-            found.push_str(match word {
+            spaced.push_str(match word {
                 "``" | "''" => "\"",
                 word => word,
             });
@@ -143,7 +143,7 @@ fn spaces(text: &str) -> String {
             close = opening_quote || matches!(word, "$" | "#" | "\u{a3}");
         }
     }
-    found
+    spaced
 }
 
 #[cfg(test)]

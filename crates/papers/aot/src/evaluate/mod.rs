@@ -137,18 +137,18 @@ impl Prepared {
         let before = special_before(tokenizer)?;
         let cut = Cut { tokenizer, before: &before, context: network.context, detokenise: passes.detokenise };
         let (items, tokens) = match read {
-            Read::Passages(all) => {
-                let all: Result<Vec<_>> = all.iter().map(|p| passage::Passage::new(p, &cut)).collect();
-                let all = all?;
-                let tokens = all.iter().map(passage::Passage::tokens).collect();
+            Read::Passages(passages) => {
+                let passages: Result<Vec<_>> = passages.iter().map(|p| passage::Passage::new(p, &cut)).collect();
+                let passages = passages?;
+                let tokens = passages.iter().map(passage::Passage::tokens).collect();
                 let excluded = passage::Excluded::new(tokenizer)?;
-                (Items::Passages(all, excluded), tokens)
+                (Items::Passages(passages, excluded), tokens)
             }
-            Read::Questions(all) => {
-                let all: Result<Vec<_>> = all.iter().map(|q| cloze::Question::new(q, &cut)).collect();
-                let all = all?;
-                let tokens = all.iter().map(cloze::Question::tokens).collect();
-                (Items::Questions(all), tokens)
+            Read::Questions(questions) => {
+                let questions: Result<Vec<_>> = questions.iter().map(|q| cloze::Question::new(q, &cut)).collect();
+                let questions = questions?;
+                let tokens = questions.iter().map(cloze::Question::tokens).collect();
+                (Items::Questions(questions), tokens)
             }
             Read::Text(text) => {
                 let windows = text::Windows::new(text, &cut, passes.window, passes.stride)?;
@@ -173,8 +173,8 @@ impl Prepared {
     fn beyond_vocabulary(&self) -> Option<u32> {
         let beyond = |ids: &[u32]| ids.iter().copied().find(|id| *id as usize >= self.vocabulary);
         match &self.items {
-            Items::Passages(all, _) => all.iter().find_map(|p| beyond(p.ids())),
-            Items::Questions(all) => all.iter().find_map(|q| q.sequences().find_map(beyond)),
+            Items::Passages(passages, _) => passages.iter().find_map(|p| beyond(p.ids())),
+            Items::Questions(questions) => questions.iter().find_map(|q| q.sequences().find_map(beyond)),
             Items::Windows(windows) => windows.sequences().find_map(beyond),
         }
     }
@@ -197,8 +197,8 @@ impl Prepared {
     /// Returns the number of items whose beginning is left out because they are longer than the context.
     pub fn shortened(&self) -> usize {
         match &self.items {
-            Items::Passages(all, _) => all.iter().filter(|p| p.shortened).count(),
-            Items::Questions(all) => all.iter().filter(|q| q.shortened).count(),
+            Items::Passages(passages, _) => passages.iter().filter(|p| p.shortened).count(),
+            Items::Questions(questions) => questions.iter().filter(|q| q.shortened).count(),
             Items::Windows(_) => 0,
         }
     }
@@ -209,8 +209,8 @@ impl Prepared {
     /// Those of [`Transformer::predict`].
     pub fn score(&self, network: &Transformer, item: usize) -> Result<Vec<f64>> {
         match &self.items {
-            Items::Passages(all, excluded) => all[item].score(network, excluded),
-            Items::Questions(all) => all[item].score(network),
+            Items::Passages(passages, excluded) => passages[item].score(network, excluded),
+            Items::Questions(questions) => questions[item].score(network),
             Items::Windows(windows) => windows.score(network, item),
         }
     }
@@ -227,21 +227,21 @@ impl Prepared {
             return Err(Error::shape("scores", scores.len(), expected));
         }
         match &self.items {
-            Items::Passages(all, _) => passage::reading(reading, all, scores, self.vocabulary, level),
-            Items::Questions(all) => cloze::reading(reading, all, scores, level),
+            Items::Passages(passages, _) => passage::reading(reading, passages, scores, self.vocabulary, level),
+            Items::Questions(questions) => cloze::reading(reading, questions, scores, level),
             Items::Windows(windows) => windows.reading(reading, scores, self.vocabulary, level),
         }
     }
 
     /// Keeps the items with these numbers, in this order.
     pub fn keep(&mut self, numbers: &[usize]) {
-        fn kept<T: Clone>(all: &mut Vec<T>, numbers: &[usize]) {
-            *all = numbers.iter().map(|i| all[*i].clone()).collect();
+        fn pick<T: Clone>(items: &mut Vec<T>, numbers: &[usize]) {
+            *items = numbers.iter().map(|i| items[*i].clone()).collect();
         }
-        kept(&mut self.tokens, numbers);
+        pick(&mut self.tokens, numbers);
         match &mut self.items {
-            Items::Passages(all, _) => kept(all, numbers),
-            Items::Questions(all) => kept(all, numbers),
+            Items::Passages(passages, _) => pick(passages, numbers),
+            Items::Questions(questions) => pick(questions, numbers),
             Items::Windows(windows) => windows.keep(numbers),
         }
     }

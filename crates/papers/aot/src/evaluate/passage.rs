@@ -35,18 +35,18 @@ pub(super) struct Excluded(HashSet<u32>);
 
 impl Excluded {
     pub(super) fn new(tokenizer: &Tokenizer) -> Result<Self> {
-        let mut found = HashSet::new();
+        let mut tokens = HashSet::new();
         for word in STOP_WORDS {
             let capital = word[..1].to_uppercase() + &word[1..];
             for form in [word.to_string(), capital] {
                 for text in [form.clone(), format!(" {form}")] {
                     if let [token] = tokenizer.encode_plain(&text)?[..] {
-                        found.insert(token);
+                        tokens.insert(token);
                     }
                 }
             }
         }
-        Ok(Excluded(found))
+        Ok(Excluded(tokens))
     }
 }
 
@@ -117,22 +117,22 @@ impl Passage {
     /// last word without stop words.
     pub(super) fn score(&self, network: &Transformer, excluded: &Excluded) -> Result<Vec<f64>> {
         let ids = &self.ids;
-        let found = network.predict(ids, 0..ids.len() - 1, |t, logits| {
+        let predictions = network.predict(ids, 0..ids.len() - 1, |t, logits| {
             let token = ids[t + 1];
-            let own = logits[token as usize];
+            let logit = logits[token as usize];
             let mut first = (true, true);
             if t + 1 >= self.word {
                 // The target's own token may begin a longer word.
                 let longer = t + 1 == self.word && t + 2 < ids.len();
-                first = greedy(logits, token, own, t + 1 == self.word, longer, excluded);
+                first = greedy(logits, token, logit, t + 1 == self.word, longer, excluded);
             }
             (log_loss(logits, token), first)
         })?;
-        let (all, last) = (&found[..], &found[self.word - 1..]);
+        let (passage, last) = (&predictions[..], &predictions[self.word - 1..]);
         let sum = |part: &[(f64, (bool, bool))]| part.iter().map(|p| p.0).sum::<f64>();
         let flag = |holds: bool| f64::from(u8::from(holds));
         Ok(vec![
-            sum(all),
+            sum(passage),
             sum(last),
             flag(last.iter().all(|p| p.1.0)),
             flag(last.last().is_some_and(|p| p.1.0)),
@@ -143,8 +143,8 @@ impl Passage {
 
 /// Flag: no token has a larger logit; and the same where stop words may not be predicted at the `first` token of the
 /// word.
-fn greedy(logits: &[f32], token: u32, own: f32, first: bool, longer: bool, excluded: &Excluded) -> (bool, bool) {
-    let mut above = logits.iter().enumerate().filter(|(_, x)| **x > own).map(|(i, _)| i as u32).peekable();
+fn greedy(logits: &[f32], token: u32, logit: f32, first: bool, longer: bool, excluded: &Excluded) -> (bool, bool) {
+    let mut above = logits.iter().enumerate().filter(|(_, x)| **x > logit).map(|(i, _)| i as u32).peekable();
     let plain = above.peek().is_none();
     if !first {
         return (plain, plain);
@@ -205,8 +205,8 @@ pub(super) fn reading(
         "loss per last word" => of_loss(column(1), vec![1.0; units], all_last, of_last(), "nats per word"),
         "loss per token of last words" => of_loss(column(1), lasts.clone(), all_last, of_last(), "nats per token"),
         "loss per token of passages" => {
-            let own = |p: &Passage| p.tokens() as f64;
-            let per: Vec<f64> = passages.iter().map(own).collect();
+            let length = |p: &Passage| p.tokens() as f64;
+            let per: Vec<f64> = passages.iter().map(length).collect();
             let entropy = entropy_of_counts(passages.iter().flat_map(|p| p.ids[1..].iter().copied()));
             of_loss(column(0), per.clone(), per.iter().sum(), entropy, "nats per token")
         }
@@ -231,15 +231,15 @@ mod tests {
     fn greedy_predictions_by_hand() {
         let logits = [3.0, 2.0, 1.0, 0.5];
         let excluded = Excluded(HashSet::from([0, 2]));
-        let at = |token: u32, first: bool, longer: bool| {
+        let predict = |token: u32, first: bool, longer: bool| {
             greedy(&logits, token, logits[token as usize], first, longer, &excluded)
         };
-        assert_eq!(at(0, true, false), (true, false), "a stop word may not be predicted");
-        assert_eq!(at(0, true, true), (true, true), "the beginning of a longer word may");
-        assert_eq!(at(1, true, false), (false, true), "only a stop word is above it");
-        assert_eq!(at(3, true, false), (false, false));
-        assert_eq!(at(1, false, false), (false, false), "later tokens are not filtered");
-        assert_eq!(at(0, false, false), (true, true));
+        assert_eq!(predict(0, true, false), (true, false), "a stop word may not be predicted");
+        assert_eq!(predict(0, true, true), (true, true), "the beginning of a longer word may");
+        assert_eq!(predict(1, true, false), (false, true), "only a stop word is above it");
+        assert_eq!(predict(3, true, false), (false, false));
+        assert_eq!(predict(1, false, false), (false, false), "later tokens are not filtered");
+        assert_eq!(predict(0, false, false), (true, true));
     }
 
     #[test]

@@ -30,9 +30,9 @@ impl Found {
     /// Returns the numbers of a row: `value` with `low` and `high`, `unit`, `units`, of losses `perplexity` (e to the
     /// value), `baselines` and `counts`.
     pub fn data(&self) -> Map<String, Value> {
-        let object = |all: &[(&str, f64)]| {
+        let object = |entries: &[(&str, f64)]| {
             let entry = |(name, x): &(&str, f64)| (name.to_string(), number(*x));
-            Value::Object(all.iter().map(entry).collect())
+            Value::Object(entries.iter().map(entry).collect())
         };
         let e = &self.estimate;
         let mut data = Map::from_iter([
@@ -95,11 +95,11 @@ pub fn ratio(sums: &[f64], counts: &[f64], level: f64) -> Result<Estimate> {
 pub(super) fn entropy_of_counts(tokens: impl Iterator<Item = u32>) -> f64 {
     let mut counts: HashMap<u32, u64> = HashMap::new();
     tokens.for_each(|t| *counts.entry(t).or_default() += 1);
-    let all = counts.values().sum::<u64>() as f64;
+    let total = counts.values().sum::<u64>() as f64;
     // In a fixed order, so that the sum has the same bits in every run.
     let mut counts: Vec<u64> = counts.into_values().collect();
     counts.sort_unstable();
-    let nats = |c: &u64| *c as f64 / all * (all / *c as f64).ln();
+    let nats = |c: &u64| *c as f64 / total * (total / *c as f64).ln();
     counts.iter().map(nats).sum()
 }
 
@@ -109,17 +109,17 @@ mod tests {
 
     #[test]
     fn frequencies_have_their_entropy() {
-        let found = entropy_of_counts([1, 1, 2, 3].into_iter());
-        assert!((found - 1.5 * 2.0_f64.ln()).abs() < 1e-12, "{found}");
+        let entropy = entropy_of_counts([1, 1, 2, 3].into_iter());
+        assert!((entropy - 1.5 * 2.0_f64.ln()).abs() < 1e-12, "{entropy}");
     }
 
     /// Shares of samples of two independent units: hand-computed residuals.
     #[test]
     fn a_ratio_weighs_units_by_their_length() {
-        let found = ratio(&[3.0, 1.0], &[1.0, 3.0], 0.95).unwrap();
-        assert_eq!(found.value, 1.0);
+        let estimate = ratio(&[3.0, 1.0], &[1.0, 3.0], 0.95).unwrap();
+        assert_eq!(estimate.value, 1.0);
         // Residuals 2 and −2; error √(2 · 8)/4 = 1; t(1, .975) = 12.7062.
-        assert!((found.high - 1.0 - 12.706_204_736).abs() < 1e-6);
+        assert!((estimate.high - 1.0 - 12.706_204_736).abs() < 1e-6);
         assert!(ratio(&[3.0], &[1.0], 0.95).unwrap().low.is_nan());
     }
 }

@@ -46,10 +46,10 @@ impl Windows {
             let allowed = format!("must be at least {}; {special} special tokens begin every window", special + 2);
             return Err(Error::invalid("window", window, allowed));
         }
-        let own = window - special;
-        if stride == 0 || stride > own {
+        let len = window - special;
+        if stride == 0 || stride > len {
             let allowed = format!(
-                "must be from 1 to {own}, the tokens of the text in a window; beyond, some tokens would not be predicted"
+                "must be from 1 to {len}, the tokens of the text in a window; beyond, some tokens would not be predicted"
             );
             return Err(Error::invalid("stride", stride, allowed));
         }
@@ -66,7 +66,7 @@ impl Windows {
         let mut windows = vec![];
         let mut next = usize::from(special == 0);
         for start in (0..).step_by(stride) {
-            let last = (start + own).min(ids.len() - 1);
+            let last = (start + len).min(ids.len() - 1);
             windows.push(Window { start, first: next, last });
             next = last + 1;
             if next == ids.len() {
@@ -80,7 +80,7 @@ impl Windows {
             sizes: [counts, text.split_whitespace().count(), text.len()],
             counted,
             windows,
-            block: own.div_ceil(stride),
+            block: len.div_ceil(stride),
             ids,
         })
     }
@@ -113,9 +113,9 @@ impl Windows {
         let losses =
             network.predict(&ids, positions, |t, logits| log_loss(logits, self.ids[start + t + 1 - special]))?;
         let counts = &self.counted[first..=last];
-        let own = losses.iter().zip(counts).filter(|(_, counts)| **counts);
-        let sum: f64 = own.clone().map(|(loss, _)| loss).sum();
-        Ok(vec![sum, own.count() as f64])
+        let counted = losses.iter().zip(counts).filter(|(_, counts)| **counts);
+        let sum: f64 = counted.clone().map(|(loss, _)| loss).sum();
+        Ok(vec![sum, counted.count() as f64])
     }
 
     pub(super) fn reading(&self, name: &str, scores: &[Vec<f64>], vocabulary: usize, level: f64) -> Result<Found> {

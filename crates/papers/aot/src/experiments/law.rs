@@ -21,18 +21,18 @@ const SLOPE: f64 = 15.0;
 /// The root of an increasing function that is nearly linear with slope [`SLOPE`], by secants from
 /// `start`; None where ten steps do not reach it.
 fn secant(excess: impl Fn(f64) -> f64, start: f64) -> Option<f64> {
-    let (mut x, mut at) = (start, excess(start));
+    let (mut x, mut value) = (start, excess(start));
     let mut slope = SLOPE;
     for _ in 0..10 {
-        if at.abs() < CLOSE {
+        if value.abs() < CLOSE {
             return Some(x);
         }
         // A factor of 2 in θ at most: further out the slope is another.
-        let step = (-at / slope).clamp(-0.7, 0.7);
+        let step = (-value / slope).clamp(-0.7, 0.7);
         let (next, then) = (x + step, excess(x + step));
-        let seen = (then - at) / step;
+        let seen = (then - value) / step;
         slope = if seen.is_finite() { seen.clamp(2.0, 60.0) } else { SLOPE };
-        (x, at) = (next, then);
+        (x, value) = (next, then);
     }
     None
 }

@@ -65,9 +65,9 @@ pub(super) fn history(history: &TrainingHistory, data: &mut Map<String, Value>) 
 pub(super) fn training_memory(config: &ModelConfig, sequences: usize, tokens: usize) -> u64 {
     // Kept for the derivatives: about 12 values per token and width (24 with an MLP), 5 per score.
     let per_token = if config.mlp == Mlp::None { 12 } else { 36 } * config.width;
-    let kept = sequences * tokens * (per_token + 5 * config.heads * tokens) * config.layers;
+    let activations = sequences * tokens * (per_token + 5 * config.heads * tokens) * config.layers;
     // Parameters, gradients, two averages, and a copy in work.
-    4 * (kept + 5 * config.parameters()) as u64
+    4 * (activations + 5 * config.parameters()) as u64
 }
 
 /// "WHEN.stable_rank" and "WHEN.coding_rate" of the tokens, scaled to length 1, at depths 0 ..= L;
@@ -109,14 +109,14 @@ pub(super) fn record_depth(
 
 /// The tokens (width, all tokens) of all sequences side by side, at depths 0 ..= L.
 fn by_depth(recording: &Recording, count: usize) -> Result<Vec<Array2<f64>>> {
-    let all = recording.activations().iter().map(|activation| {
+    let joined = recording.activations().iter().map(|activation| {
         let each = (0..count).map(|b| activation.tokens(b));
         let each = each.collect::<Result<Vec<_>>>()?;
         let views: Vec<_> = each.iter().map(|z| z.view()).collect();
         // Sequences of one batch have tokens of one length.
         Ok(concatenate(Side(1), &views).unwrap_or_else(|_| each[0].clone()))
     });
-    all.collect()
+    joined.collect()
 }
 
 /// Orthonormal bases (width, p) of the layer's subspaces.
@@ -125,9 +125,9 @@ fn subspaces(model: &Model, l: usize) -> Result<Vec<Array2<f64>>> {
     let name = format!("blocks.{l}.attention.u");
     let values = model.values(&name)?;
     // Row by row: queries are zᵀU, so that head k's basis is columns kp .. (k + 1)p.
-    let (shape, found) = ((config.width, config.width), (values.len(),));
+    let (shape, length) = ((config.width, config.width), (values.len(),));
     let u = Array2::from_shape_vec(shape, values)
-        .map_err(|_| Error::shape(name, found, format!("{shape:?}, one column per coordinate")))?;
+        .map_err(|_| Error::shape(name, length, format!("{shape:?}, one column per coordinate")))?;
     let p = config.head_dim();
     let head = |k: usize| qr_q(u.slice(s![.., k * p..(k + 1) * p]));
     (0..config.heads).map(head).collect()

@@ -16,13 +16,13 @@ pub(super) fn centred(tokens: ArrayView2<f64>, centre: bool) -> Array2<f64> {
 
 /// Every coordinate in a random order of its own over the tokens: the marginal laws stay, the structure goes.
 pub(super) fn permuted(tokens: ArrayView2<f64>, streams: &Streams) -> Array2<f64> {
-    let mut all = tokens.to_owned();
-    for (i, mut row) in all.rows_mut().into_iter().enumerate() {
+    let mut permuted = tokens.to_owned();
+    for (i, mut row) in permuted.rows_mut().into_iter().enumerate() {
         let mut values = row.to_vec();
         values.shuffle(&mut streams.part("row", i as u64));
         row.assign(&ndarray::ArrayView1::from(&values));
     }
-    all
+    permuted
 }
 
 /// Normal tokens with the second moments of the given ones.

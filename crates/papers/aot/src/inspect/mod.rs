@@ -96,9 +96,9 @@ pub fn inspect_layers<N: std::fmt::Display>(
 ) -> Result<()> {
     for (i, layer) in layers.into_iter().enumerate() {
         let (name, tokens) = layer?;
-        let found = inspect(tokens.view(), how, &streams.child("array", i as u64));
-        let found = found.map_err(|e| e.during(format!("array {name}")))?;
-        show(name, found)?;
+        let findings = inspect(tokens.view(), how, &streams.child("array", i as u64));
+        let findings = findings.map_err(|e| e.during(format!("array {name}")))?;
+        show(name, findings)?;
     }
     Ok(())
 }
@@ -113,9 +113,9 @@ pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<
     memory::ensure("the fit", bytes(d, n, how.options.most_clusters))?;
     let centred = controls::centred(tokens, how.centre);
     let tokens = centred.view();
-    let found = fitted(tokens, how, &streams.child("fit", 0))?;
-    let mut data = measures(tokens, &found)?;
-    let hypotheses: Map<String, Value> = hypotheses(&found, n, how)?
+    let fit = fitted(tokens, how, &streams.child("fit", 0))?;
+    let mut data = measures(tokens, &fit)?;
+    let hypotheses: Map<String, Value> = hypotheses(&fit, n, how)?
         .into_iter()
         .map(|(h, low, high)| {
             let entry = json!({
@@ -126,8 +126,8 @@ pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<
         })
         .collect();
     data.insert("hypotheses".into(), hypotheses.into());
-    data.extend(horizon(tokens, &found, &found.labels, how)?);
-    if let Some(law) = law(&found, how) {
+    data.extend(horizon(tokens, &fit, &fit.labels, how)?);
+    if let Some(law) = law(&fit, how) {
         data.insert("law_theta".into(), series(&law));
     }
     if how.controls == Controls::All {
@@ -137,9 +137,9 @@ pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<
         data.insert("gaussian".into(), control(&gaussian, how, streams, 2)?);
     }
     if how.controls >= Controls::Labels {
-        let labels = controls::shuffled(&found.labels, &streams.child("labels", 0));
-        let mut other = horizon(tokens, &found, &labels, how)?;
-        other.insert("snr".into(), series(&signal_to_noise(tokens, &found, &labels)));
+        let labels = controls::shuffled(&fit.labels, &streams.child("labels", 0));
+        let mut other = horizon(tokens, &fit, &labels, how)?;
+        other.insert("snr".into(), series(&signal_to_noise(tokens, &fit, &labels)));
         data.insert("labels".into(), other.into());
     }
     Ok(data)
@@ -155,66 +155,63 @@ fn fitted(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Fit> 
 
 /// Fit and measures of a control.
 fn control(tokens: &Array2<f64>, how: &How, streams: &Streams, i: u64) -> Result<Value> {
-    let found = fitted(tokens.view(), how, &streams.child("fit", i))?;
-    let mut data = measures(tokens.view(), &found)?;
-    data.extend(horizon(tokens.view(), &found, &found.labels, how)?);
+    let fit = fitted(tokens.view(), how, &streams.child("fit", i))?;
+    let mut data = measures(tokens.view(), &fit)?;
+    data.extend(horizon(tokens.view(), &fit, &fit.labels, how)?);
     Ok(data.into())
 }
 
 /// The fit in numbers, and the measures of tokens.
-fn measures(tokens: ArrayView2<f64>, found: &Fit) -> Result<Map<String, Value>> {
+fn measures(tokens: ArrayView2<f64>, fit: &Fit) -> Result<Map<String, Value>> {
     let whole = |xs: &[usize]| Value::from(xs.to_vec());
     let estimate = |name: &str, e: &Estimate| {
         [("", e.value), ("_low", e.low), ("_high", e.high)].map(|(end, x)| (format!("{name}{end}"), number(x)))
     };
     let unit = unit_tokens(tokens);
-    let good = &found.goodness;
+    let good = &fit.goodness;
     let tests = good.tests.iter().map(|t| {
         let p = t.p_value.map_or(Value::Null, number);
         (t.name.to_string(), p)
     });
     let named = [
-        ("tokens", found.labels.len().into()),
-        ("ambient", found.ambient.into()),
-        ("rank", found.rank.into()),
-        ("clusters", found.dims.len().into()),
-        ("dims", whole(&found.dims)),
-        ("dims_of_half", whole(&found.dims_of_half)),
-        ("counts", whole(&found.counts)),
-        ("tilt", series(&found.tilt)),
-        ("wrong_labels", number(found.wrong_labels)),
-        ("criterion", series(&found.criteria.iter().map(|c| c.1).collect::<Vec<_>>())),
+        ("tokens", fit.labels.len().into()),
+        ("ambient", fit.ambient.into()),
+        ("rank", fit.rank.into()),
+        ("clusters", fit.dims.len().into()),
+        ("dims", whole(&fit.dims)),
+        ("dims_of_half", whole(&fit.dims_of_half)),
+        ("counts", whole(&fit.counts)),
+        ("tilt", series(&fit.tilt)),
+        ("wrong_labels", number(fit.wrong_labels)),
+        ("criterion", series(&fit.criteria.iter().map(|c| c.1).collect::<Vec<_>>())),
         ("verdict", json!(good.verdict)),
         ("reasons", json!(good.reasons)),
         ("p_value", good.p_value.map_or(Value::Null, number)),
         ("by_draws", good.by_draws.into()),
         ("tests", Value::Object(tests.collect())),
-        ("snr", series(&signal_to_noise(tokens, found, &found.labels))),
-        ("snr_law", series(&snr_law(found))),
+        ("snr", series(&signal_to_noise(tokens, fit, &fit.labels))),
+        ("snr_law", series(&snr_law(fit))),
         ("stable_rank", number(stable_rank(tokens)?)),
         ("coding_rate", number(coding_rate(unit.view(), EPSILON)?)),
         ("mean_cosine", number(mean_cosine(unit.view()))),
     ];
     let mut data: Map<String, Value> = Map::new();
-    data.extend(estimate("delta", &found.delta));
-    data.extend(estimate("scale", &found.scale));
+    data.extend(estimate("delta", &fit.delta));
+    data.extend(estimate("scale", &fit.scale));
     data.extend(named.map(|(name, value)| (name.to_string(), value)));
     Ok(data)
 }
 
 /// The SNR (6) of every cluster; NaN where nothing is outside the subspaces but rounding.
-fn signal_to_noise(tokens: ArrayView2<f64>, found: &Fit, labels: &[usize]) -> Vec<f64> {
-    match found.delta.value.is_nan() {
-        true => vec![f64::NAN; found.dims.len()],
-        false => snr(tokens, &found.bases, labels),
-    }
+fn signal_to_noise(tokens: ArrayView2<f64>, fit: &Fit, labels: &[usize]) -> Vec<f64> {
+    if fit.delta.value.is_nan() { vec![f64::NAN; fit.dims.len()] } else { snr(tokens, &fit.bases, labels) }
 }
 
 /// √(p_k / Σ_{l≠k} p_l) / δ: the SNR (6) of a large cluster of Definition 1.
-fn snr_law(found: &Fit) -> Vec<f64> {
-    let total: usize = found.dims.iter().sum();
-    let law = |p: &usize| (*p as f64 / (total - p) as f64).sqrt() / found.delta.value;
-    found.dims.iter().map(law).collect()
+fn snr_law(fit: &Fit) -> Vec<f64> {
+    let total: usize = fit.dims.iter().sum();
+    let law = |p: &usize| (*p as f64 / (total - p) as f64).sqrt() / fit.delta.value;
+    fit.dims.iter().map(law).collect()
 }
 
 /// The mean of ⟨u_i, u_j⟩ over i ≠ j for unit tokens.
@@ -227,12 +224,12 @@ fn mean_cosine(unit: ArrayView2<f64>) -> f64 {
 
 /// Every hypothesis of Theorem 1 at the fitted values, with the margins at the ends of δ's interval. The theorem
 /// has one p: the least margin over the smallest and the largest p_k is taken.
-fn hypotheses(found: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, f64, f64)>> {
+fn hypotheses(fit: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, f64, f64)>> {
     let theorem = Theorem1::default();
     let at = |p: usize, delta: f64| -> Result<Vec<Hypothesis>> {
         let set = [
             (TOKENS.name, json!(tokens)),
-            (CLUSTERS.name, json!(found.dims.len())),
+            (CLUSTERS.name, json!(fit.dims.len())),
             (DIM.name, json!(p)),
             (DELTA.name, json!(delta)),
             (ETA.name, json!(how.eta)),
@@ -242,7 +239,7 @@ fn hypotheses(found: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, 
         let params = Params::resolve(&theorem.schema(), &set.into_iter().collect())?;
         Ok(theorem.hypotheses(&params))
     };
-    let ends = [found.dims.iter().min(), found.dims.iter().max()];
+    let ends = [fit.dims.iter().min(), fit.dims.iter().max()];
     let [least, most] = ends.map(|p| p.copied().unwrap_or(1));
     let worst = |delta: f64| -> Result<Vec<Hypothesis>> {
         let pairs = at(least, delta)?.into_iter().zip(at(most, delta)?);
@@ -250,7 +247,7 @@ fn hypotheses(found: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, 
     };
     // A single cluster has no noise in the theorem's sense.
     let known = |delta: f64| if delta.is_nan() { 0.0 } else { delta };
-    let [value, low, high] = [found.delta.value, found.delta.low, found.delta.high].map(known);
+    let [value, low, high] = [fit.delta.value, fit.delta.low, fit.delta.high].map(known);
     let (middle, low, high) = (worst(value)?, worst(low)?, worst(high)?);
     let ends = low.into_iter().zip(high);
     let entry =
@@ -259,26 +256,26 @@ fn hypotheses(found: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, 
 }
 
 /// The horizon of the tokens with the fitted or known bases.
-fn horizon(tokens: ArrayView2<f64>, found: &Fit, labels: &[usize], how: &How) -> Result<Map<String, Value>> {
-    let scale = if how.rescale { found.scale.value } else { 1.0 };
-    let data = Data::new(&tokens / scale, found.bases.clone(), labels.to_vec())?;
+fn horizon(tokens: ArrayView2<f64>, fit: &Fit, labels: &[usize], how: &How) -> Result<Map<String, Value>> {
+    let scale = if how.rescale { fit.scale.value } else { 1.0 };
+    let data = Data::new(&tokens / scale, fit.bases.clone(), labels.to_vec())?;
     let report = horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)?;
     let theta = report.theta_crit.unwrap_or(f64::INFINITY);
     let updates = report.exact_updates.map_or(f64::INFINITY, |u| u as f64);
-    let mut found: Map<String, Value> = Map::new();
-    found.insert("theta_crit".into(), number(theta));
-    found.insert("exact_updates".into(), number(updates));
-    found.insert("witness".into(), json!(report.witness));
-    Ok(found)
+    let mut findings: Map<String, Value> = Map::new();
+    findings.insert("theta_crit".into(), number(theta));
+    findings.insert("exact_updates".into(), number(updates));
+    findings.insert("witness".into(), json!(report.witness));
+    Ok(findings)
 }
 
 /// θ by which 5, 50 and 95 % of draws of the theorem's mixture have broken; None where the clusters differ in
 /// dimension, which the law does not have.
-fn law(found: &Fit, how: &How) -> Option<[f64; 3]> {
-    let (clusters, p) = (found.dims.len(), *found.dims.first()?);
-    let equal = found.dims.iter().all(|q| *q == p);
-    let tokens = found.labels.len() / clusters * clusters;
-    let law = Law::new(tokens, clusters, p, found.delta.value, how.tau);
+fn law(fit: &Fit, how: &How) -> Option<[f64; 3]> {
+    let (clusters, p) = (fit.dims.len(), *fit.dims.first()?);
+    let equal = fit.dims.iter().all(|q| *q == p);
+    let tokens = fit.labels.len() / clusters * clusters;
+    let law = Law::new(tokens, clusters, p, fit.delta.value, how.tau);
     let law = law.ok().filter(|_| equal)?;
     let theta = |probability| law.theta(probability).ok();
     Some([theta(0.05)?, theta(0.5)?, theta(0.95)?])

@@ -55,13 +55,13 @@ impl Windows {
             );
             return Err(Error::invalid("window", window, allowed));
         }
-        let own = window - around.len();
+        let room = window - around.len();
         let wanted = tokens.div_ceil(window).max(1);
         let ids: Vec<u32> =
-            plain.chunks_exact(own).take(wanted).flat_map(|chunk| [before, chunk, after].concat()).collect();
+            plain.chunks_exact(room).take(wanted).flat_map(|chunk| [before, chunk, after].concat()).collect();
         if ids.is_empty() {
             let allowed =
-                format!("must have at least {own} tokens, one window; give a longer text or a smaller --window");
+                format!("must have at least {room} tokens, one window; give a longer text or a smaller --window");
             return Err(Error::invalid("text", format!("{} tokens", plain.len()), allowed));
         }
         Ok(Windows { ids, window, skip })
@@ -121,23 +121,23 @@ pub fn at_place(network: &Transformer, windows: &Windows, place: usize) -> Resul
     let (mut befores, mut afters, mut attentions) = (vec![], vec![], vec![]);
     for ids in windows.ids.chunks_exact(windows.window) {
         let mut layers: Vec<RecordedLayer> = vec![];
-        let found: Recorded = network.forward_each(ids, &choice, |layer| {
+        let states: Recorded = network.forward_each(ids, &choice, |layer| {
             layers.push(layer);
             Ok(())
         })?;
-        let kept = |z: Option<Array2<f32>>| {
+        let without_skipped = |z: Option<Array2<f32>>| {
             let z = z.ok_or_else(|| Error::undefined("the residual stream was not recorded"));
             Ok::<_, Error>(z?.slice(s![.., windows.skip..]).mapv(f64::from))
         };
         let last = match block {
-            None => kept(found.embedding.clone())?,
+            None => without_skipped(states.embedding.clone())?,
             Some(_) => {
-                let own = layers.pop();
-                let own = own.ok_or_else(|| Error::undefined("the block was not recorded"))?;
-                attentions.push(attention(&own.scores));
-                let before = layers.pop().map_or(found.embedding, |l| l.residual);
-                befores.push(kept(before)?);
-                kept(own.residual)?
+                let of_block = layers.pop();
+                let of_block = of_block.ok_or_else(|| Error::undefined("the block was not recorded"))?;
+                attentions.push(attention(&of_block.scores));
+                let before = layers.pop().map_or(states.embedding, |l| l.residual);
+                befores.push(without_skipped(before)?);
+                without_skipped(of_block.residual)?
             }
         };
         afters.push(last);
@@ -189,11 +189,11 @@ impl Attention {
         for (name, table) in [("entropy", &self.entropy), ("energy", &self.energy)] {
             let per = |axis: usize| table.mean_axis(Axis(axis)).unwrap_or_default().to_vec();
             let over_windows = per(0);
-            let found = match over_windows[..] {
-                [one] => Estimate { value: one, low: f64::NAN, high: f64::NAN, level },
+            let estimate = match over_windows[..] {
+                [value] => Estimate { value, low: f64::NAN, high: f64::NAN, level },
                 _ => mean(&over_windows, level)?,
             };
-            let ends = [("", found.value), ("_low", found.low), ("_high", found.high)];
+            let ends = [("", estimate.value), ("_low", estimate.low), ("_high", estimate.high)];
             data.extend(ends.map(|(end, x)| (format!("{name}{end}"), number(x))));
             data.insert(format!("{name}_by_head"), series(&per(1)));
         }
@@ -272,7 +272,7 @@ fn coherence(bases: &[Array2<f64>]) -> Result<f64> {
 /// A file that cannot be read.
 pub fn weight_findings(path: &std::path::Path, block: usize, streams: &Streams) -> Result<Value> {
     let file = Checkpoint::open(path)?;
-    let mut found = Map::new();
+    let mut findings = Map::new();
     for (i, name) in file.matching(&["*"]).iter().enumerate() {
         let shape = file.shape(name)?;
         // A vector may be stored as a matrix of one row.
@@ -289,9 +289,9 @@ pub fn weight_findings(path: &std::path::Path, block: usize, streams: &Streams) 
             "rows": rows, "columns": columns, "stable_rank": number(spectrum(w.view())?.stable_rank),
             "permuted": number(spectrum(permuted.view())?.stable_rank),
         });
-        found.insert(kind(name), entry);
+        findings.insert(kind(name), entry);
     }
-    Ok(found.into())
+    Ok(findings.into())
 }
 
 /// Controls of the arrays of a network: labels alone, because the networks beside it stand for the rest.

@@ -109,9 +109,9 @@ impl Lemma2 {
             return Bracket::NEVER;
         }
         let each = self_product_failure(self.tokens, self.dim);
-        let own = Bracket::any_of(self.noise_columns(), each);
+        let self_products = Bracket::any_of(self.noise_columns(), each);
         let pairs = self.noise_products();
-        self.rounded(Bracket::new(own.low, own.high + pairs.high))
+        self.rounded(Bracket::new(self_products.low, self_products.high + pairs.high))
     }
 
     /// (17) fails: in some noise column the largest in-cluster score is too small.
@@ -253,7 +253,7 @@ mod tests {
         // Two terms: one exceeds the other with probability 1/2, and the bound is exact.
         assert!((half_weight(1.0, 0.7) - 0.5).abs() < 1e-15);
         // mpmath: erfc(log(99999)/(0.4367*sqrt(1+1/99999))/sqrt(2))/2
-        let found = half_weight(99_999.0, 0.4367);
-        assert!((found / 1.805_957_823_390_355e-153 - 1.0).abs() < 1e-11, "{found}");
+        let probability = half_weight(99_999.0, 0.4367);
+        assert!((probability / 1.805_957_823_390_355e-153 - 1.0).abs() < 1e-11, "{probability}");
     }
 }

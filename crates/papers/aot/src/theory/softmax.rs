@@ -130,12 +130,12 @@ impl FirstLayer {
     fn noise(&self, sigma: f64) -> (f64, f64) {
         let (v, d2) = (sigma * sigma, self.delta * self.delta);
         // In units of e^v, which is the largest term for large σ.
-        let own = 1.0;
+        let self_term = 1.0;
         let cluster = self.n * (-0.5 * v).exp();
         let noise = self.noise * (0.5 * d2 * v - v).exp();
-        let s = own + cluster + noise;
+        let s = self_term + cluster + noise;
         let spread = self.n + self.noise * d2 * (2.0 * (d2 - 1.0) * v).exp();
-        ((cluster + d2 * noise + own) / s, self.dim * spread / (s * s))
+        ((cluster + d2 * noise + self_term) / s, self.dim * spread / (s * s))
     }
 
     /// Modulus of the first term in the squared noise at σ that the form leaves out.

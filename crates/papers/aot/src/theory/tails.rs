@@ -81,8 +81,8 @@ fn root_log(tokens: usize) -> f64 {
 mod tests {
     use super::*;
 
-    fn close(found: f64, expected: f64) {
-        assert!((found / expected - 1.0).abs() < 1e-11, "{found} {expected}");
+    fn close(value: f64, expected: f64) {
+        assert!((value / expected - 1.0).abs() < 1e-11, "{value} {expected}");
     }
 
     // mp.dps = 30; N = 2000; s = mp.sqrt(mp.log(N))

@@ -61,8 +61,8 @@ struct Layer {
 impl Layer {
     /// $\mathbb E |y'|^2$ of a token with |y| = r that sees `signal` and `noise` other tokens.
     fn energy(&self, r: f64, signal: usize, noise: usize) -> f64 {
-        let own = if r * r > self.tau { r } else { 0.0 };
-        let (mut along, mut spread) = (own, 0.0);
+        let self_term = if r * r > self.tau { r } else { 0.0 };
+        let (mut along, mut spread) = (self_term, 0.0);
         for (m, s) in [(signal as f64, 1.0), (noise as f64, self.delta)] {
             let t = self.tau / (s * r);
             let (density, tail) = (ln_normal_density(t).exp(), ln_normal_tail(t).exp());

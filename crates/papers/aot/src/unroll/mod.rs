@@ -91,7 +91,7 @@ fn run<T: Exp>(
     // handful of (d, N) in f64.
     memory::ensure("a layer", (8 * 8 * d as u64).saturating_mul(n as u64))?;
     let bases: Vec<_> = data.bases.iter().map(|u| u.mapv(T::of_f64)).collect();
-    let mut found = vec![];
+    let mut by_layer = vec![];
     let mut z = data.tokens.mapv(T::of_f64);
     for l in 0..=layers {
         let mut redecided = 0;
@@ -103,9 +103,9 @@ fn run<T: Exp>(
         finite(&wide, l, eta)?;
         let at_layer = LayerSnr { layer: l, snr: snr(wide.view(), &data.bases, &data.labels), redecided };
         show(&at_layer)?;
-        found.push(at_layer);
+        by_layer.push(at_layer);
     }
-    Ok(UnrollReport { layers: found, tokens: z.mapv(T::as_f64) })
+    Ok(UnrollReport { layers: by_layer, tokens: z.mapv(T::as_f64) })
 }
 
 fn finite(z: &Array2<f64>, layer: u64, eta: f64) -> Result<()> {

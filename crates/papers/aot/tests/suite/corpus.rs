@@ -26,17 +26,17 @@ fn documents_are_packed_one_after_another() {
     let tokenizer = Tokenizer::open(&gguf()).unwrap();
     let end = tokenizer.id("<|endoftext|>").unwrap();
     let read = |path: &Path| Corpus::read(path, &gguf(), "").unwrap();
-    let found = read(&json);
-    assert_eq!(found, read(&many));
+    let corpus = read(&json);
+    assert_eq!(corpus, read(&many));
     let mut ids = vec![];
-    for (text, start) in texts.iter().zip(&found.starts) {
+    for (text, start) in texts.iter().zip(&corpus.starts) {
         assert_eq!(*start, ids.len());
         ids.extend(tokenizer.encode_plain(text).unwrap());
         ids.push(end);
     }
-    assert_eq!(found.ids, ids);
-    assert_eq!(found.bytes, texts.map(|t| t.len() as u64));
-    assert_eq!(found.vocabulary, tokenizer.vocabulary());
+    assert_eq!(corpus.ids, ids);
+    assert_eq!(corpus.bytes, texts.map(|t| t.len() as u64));
+    assert_eq!(corpus.vocabulary, tokenizer.vocabulary());
     // Plain text keeps the line breaks before the marks.
     assert_eq!(read(&plain).bytes, [23, 7, 15]);
     // GPT-2's two files in a folder are a tokenizer too.

@@ -25,8 +25,8 @@ impl Files {
     pub fn sampled(arguments: &[&str]) -> Files {
         let files = Files(tempfile::tempdir().unwrap());
         let out = files.at("");
-        let all = [&["sample", "--out", &out], arguments].concat();
-        command(&all).unwrap();
+        let words = [&["sample", "--out", &out], arguments].concat();
+        command(&words).unwrap();
         files
     }
 
@@ -48,8 +48,8 @@ impl Files {
     /// Rows of an inspection with these arguments.
     pub fn inspected(&self, arguments: &[&str]) -> Result<Vec<Row>, String> {
         let out = self.at("inspected");
-        let all = [&["inspect", "--out", &out, "--force"], arguments].concat();
-        command(&all)?;
+        let words = [&["inspect", "--out", &out, "--force"], arguments].concat();
+        command(&words)?;
         Ok(store::read(Path::new(&out)).unwrap().rows)
     }
 }

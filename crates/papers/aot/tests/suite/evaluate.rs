@@ -51,8 +51,8 @@ impl Folder {
 fn prepared(path: &Path, task: Task, passes: Passes) -> (Transformer, Prepared) {
     let (network, tokenizer) = llama();
     let read = files::read(&[path], task).unwrap();
-    let found = Prepared::new(&read, &tokenizer, network.architecture(), passes).unwrap();
-    (network, found)
+    let items = Prepared::new(&read, &tokenizer, network.architecture(), passes).unwrap();
+    (network, items)
 }
 
 fn plain(detokenise: Detokeniser) -> Passes {
@@ -87,45 +87,45 @@ fn lambada_is_read_as_defined() {
     assert_eq!(items.len(), 4);
     assert_eq!(items.shortened(), 1, "the last passage is longer than the context");
     let context = network.architecture().context;
-    let found = scores(&network, &items);
-    let (mut words, mut last_words, mut lengths, mut all, mut alls) = (0, vec![], vec![], vec![], vec![]);
-    for (text, found) in PASSAGES.iter().zip(&found) {
+    let scored = scores(&network, &items);
+    let (mut words, mut last_words, mut lengths, mut totals, mut sizes) = (0, vec![], vec![], vec![], vec![]);
+    for (text, score) in PASSAGES.iter().zip(&scored) {
         let whole = tokenizer.encode_plain(text).unwrap();
         let word = text.rsplit_once(' ').unwrap().1;
-        let own = tokenizer.encode_plain(&format!(" {word}")).unwrap();
-        assert!(whole.ends_with(&own));
+        let ending = tokenizer.encode_plain(&format!(" {word}")).unwrap();
+        assert!(whole.ends_with(&ending));
         let ids = &whole[whole.len().saturating_sub(context + 1)..];
         let p = log_probabilities(&network, &ids[..ids.len() - 1]);
         let loss = |t: &usize| -p[t - 1][ids[*t] as usize];
         let greedy = |t: &usize| p[t - 1].iter().all(|x| *x <= p[t - 1][ids[*t] as usize]);
-        let last = ids.len() - own.len()..ids.len();
+        let last = ids.len() - ending.len()..ids.len();
         let losses: f64 = (1..ids.len()).map(|t| loss(&t)).sum();
         let last_loss: f64 = last.clone().map(|t| loss(&t)).sum();
-        assert!(close(found[0], losses) && close(found[1], last_loss), "{text}: {found:?} {losses} {last_loss}");
-        assert_eq!(found[2] > 0.0, last.clone().all(|t| greedy(&t)), "{text}");
-        assert_eq!(found[3] > 0.0, greedy(&(ids.len() - 1)), "{text}");
-        words += usize::from(found[2] > 0.0);
+        assert!(close(score[0], losses) && close(score[1], last_loss), "{text}: {score:?} {losses} {last_loss}");
+        assert_eq!(score[2] > 0.0, last.clone().all(|t| greedy(&t)), "{text}");
+        assert_eq!(score[3] > 0.0, greedy(&(ids.len() - 1)), "{text}");
+        words += usize::from(score[2] > 0.0);
         last_words.push(last_loss);
-        lengths.push(own.len() as f64);
-        all.push(losses);
-        alls.push((ids.len() - 1) as f64);
+        lengths.push(ending.len() as f64);
+        totals.push(losses);
+        sizes.push((ids.len() - 1) as f64);
     }
-    let read = |name: &str| items.reading(name, &found, 0.95).unwrap();
+    let read = |name: &str| items.reading(name, &scored, 0.95).unwrap();
     assert_eq!(read("last word").estimate.value, words as f64 / 4.0);
     let n = 4.0;
     assert!(close(read("loss per last word").estimate.value, last_words.iter().sum::<f64>() / n));
     for (name, sums, counts) in
-        [("loss per token of last words", &last_words, &lengths), ("loss per token of passages", &all, &alls)]
+        [("loss per token of last words", &last_words, &lengths), ("loss per token of passages", &totals, &sizes)]
     {
         let expected = ratio(sums, counts, 0.95).unwrap();
-        let found = read(name).estimate;
-        assert!(close(found.value, expected.value) && close(found.low, expected.low), "{name}");
+        let estimate = read(name).estimate;
+        assert!(close(estimate.value, expected.value) && close(estimate.low, expected.low), "{name}");
     }
     let uniform = read("loss per token of passages").baselines[0].1;
     assert!(close(uniform, (network.architecture().vocabulary as f64).ln()));
     let frequent = read("last word").baselines[1].1;
     assert_eq!(frequent, 0.25, "four different answers");
-    let unknown = items.reading("last letter", &found, 0.95).unwrap_err().to_string();
+    let unknown = items.reading("last letter", &scored, 0.95).unwrap_err().to_string();
     assert!(unknown.contains("did you mean last token"), "{unknown}");
     assert!(STOP_WORDS.contains(&"the"));
 }
@@ -168,7 +168,7 @@ fn strided_losses_are_those_of_a_pass_per_token() {
     for (window, stride) in [(32, 32), (16, 16), (16, 5), (12, 1), (32, 7)] {
         let passes = Passes { detokenise: Detokeniser::Off, window, stride };
         let (network, items) = prepared(&file, Task::Text, passes);
-        let found = scores(&network, &items);
+        let scored = scores(&network, &items);
         let mut sum = 0.0;
         for j in 1..ids.len() {
             // The first window that reaches token j, as its prediction.
@@ -178,15 +178,15 @@ fn strided_losses_are_those_of_a_pass_per_token() {
             let p = log_probabilities(&network, &ids[start..j]);
             sum -= p[j - start - 1][ids[j] as usize];
         }
-        let total: f64 = found.iter().map(|s| s[0]).sum();
-        let count: f64 = found.iter().map(|s| s[1]).sum();
+        let total: f64 = scored.iter().map(|s| s[0]).sum();
+        let count: f64 = scored.iter().map(|s| s[1]).sum();
         assert_eq!(count as usize, ids.len() - 1, "every token but the first, once");
         assert!((total - sum).abs() < 1e-3, "{window} {stride}: {total} {sum}");
-        let read = |name: &str| items.reading(name, &found, 0.9).unwrap().estimate.value;
+        let read = |name: &str| items.reading(name, &scored, 0.9).unwrap().estimate.value;
         assert!(close(read("loss per token"), sum / count));
         assert!(close(read("loss per word"), sum / text.split_whitespace().count() as f64));
         assert!(close(read("loss per byte"), sum / text.len() as f64));
-        let units = items.reading("loss per token", &found, 0.9).unwrap().units;
+        let units = items.reading("loss per token", &scored, 0.9).unwrap().units;
         assert!(units <= (ids.len() - 2) / window + 1, "blocks of at least a window");
     }
     let read = files::read(&[&file], Task::Text).unwrap();
@@ -209,13 +209,13 @@ fn unknown_words_of_ptb_do_not_count() {
     let folder = Folder::new();
     let file = folder.with("ptb.txt", "the <unk> sat and the <unk> ran");
     let passes = |detokenise| Passes { detokenise, window: 32, stride: 32 };
-    let (network, all) = prepared(&file, Task::Text, passes(Detokeniser::Ptb));
+    let (network, with) = prepared(&file, Task::Text, passes(Detokeniser::Ptb));
     let (_, without) = prepared(&file, Task::Text, passes(Detokeniser::PtbWithoutUnk));
-    let (all, without) = (scores(&network, &all), scores(&network, &without));
+    let (with, without) = (scores(&network, &with), scores(&network, &without));
     let (_, tokenizer) = llama();
     let unknown = tokenizer.encode_plain(" <unk>").unwrap().len() as f64;
-    assert_eq!(all[0][1] - without[0][1], 2.0 * unknown);
-    assert!(without[0][0] < all[0][0]);
+    assert_eq!(with[0][1] - without[0][1], 2.0 * unknown);
+    assert!(without[0][0] < with[0][0]);
 }
 
 const QUESTION: &str = "1 the cat sat .\n2 a dog ran .\n3 the XXXXX ran off .\tdog\t\tcat|dog|hen\n";
@@ -240,8 +240,8 @@ fn cloze_questions_are_scored_as_defined() {
     let (network, items) = prepared(&file, Task::Cbt, plain(Detokeniser::Off));
     let (_, tokenizer) = llama();
     let context = network.architecture().context;
-    let found = scores(&network, &items);
-    assert_eq!(found[0].len(), 9);
+    let scored = scores(&network, &items);
+    assert_eq!(scored[0].len(), 9);
     // The longest sequence decides how much of the passage fits.
     let full = |c: &str| tokenizer.encode_plain(&format!("the cat sat . a dog ran . the {c} ran off .")).unwrap();
     let longest = ["cat", "dog", "hen"].map(|c| full(c).len()).into_iter().max().unwrap();
@@ -251,18 +251,18 @@ fn cloze_questions_are_scored_as_defined() {
     let mut expected = vec![];
     for (i, candidate) in ["cat", "dog", "hen"].iter().enumerate() {
         let ids = &full(candidate)[drop..];
-        let own = tokenizer.encode_plain(&format!(" {candidate}")).unwrap().len();
+        let length = tokenizer.encode_plain(&format!(" {candidate}")).unwrap().len();
         let p = log_probabilities(&network, &ids[..ids.len() - 1]);
         let sum = |to: usize| (before..to).map(|t| p[t - 1][ids[t] as usize]).sum::<f64>();
-        let scores = [sum(before + own), own as f64, sum(ids.len())];
+        let scores = [sum(before + length), length as f64, sum(ids.len())];
         for (j, expected) in scores.iter().enumerate() {
-            assert!(close(found[0][3 * i + j], *expected), "{candidate} {j}: {found:?} {scores:?}");
+            assert!(close(scored[0][3 * i + j], *expected), "{candidate} {j}: {scored:?} {scores:?}");
         }
         expected.push([scores[0], scores[0] / scores[1], scores[2]]);
     }
     for (r, name) in Task::Cbt.readings().iter().enumerate() {
         let best = (0..3).max_by(|a, b| expected[*a][r].total_cmp(&expected[*b][r])).unwrap();
-        let read = items.reading(name, &found, 0.95).unwrap();
+        let read = items.reading(name, &scored, 0.95).unwrap();
         assert_eq!(read.estimate.value, f64::from(u8::from(best == 1)), "{name}");
         assert!(close(read.baselines[0].1, 1.0 / 3.0) && read.baselines[1].1 == 0.5);
     }
@@ -283,7 +283,7 @@ fn rows(settings: &Evaluate, out: &Path, threads: usize) -> String {
 }
 
 /// The file of partial scores in a run's folder, of the first pass.
-fn kept(out: &Path) -> PathBuf {
+fn scores_file(out: &Path) -> PathBuf {
     let folders = fs::read_dir(out.join("checkpoints")).unwrap();
     let files = folders.map(|f| f.unwrap().path().join("scores.jsonl"));
     let mut files: Vec<PathBuf> = files.filter(|f| f.exists()).collect();
@@ -298,21 +298,21 @@ fn rows_are_the_same_for_all_threads_and_after_a_resume() {
     for task in [Task::Lambada, Task::Text] {
         let settings = settings(&file, task);
         let out = |name: &str| folder.0.path().join(format!("{}-{name}", task.name()));
-        let one = rows(&settings, &out("one"), 1);
-        assert_eq!(one, rows(&settings, &out("two"), 2));
+        let expected = rows(&settings, &out("one"), 1);
+        assert_eq!(expected, rows(&settings, &out("two"), 2));
         // Killed in the middle of a pass: rows are gone, the scores of the first items are there, the last torn.
         fs::remove_file(out("one").join("rows.jsonl")).unwrap();
-        let file = kept(&out("one"));
+        let file = scores_file(&out("one"));
         let text = fs::read_to_string(&file).unwrap();
         fs::write(&file, &text[..text.len() / 2]).unwrap();
-        assert_eq!(one, rows(&settings, &out("one"), 2));
+        assert_eq!(expected, rows(&settings, &out("one"), 2));
         assert_eq!(fs::read_to_string(&file).unwrap(), text);
         // They are used: others give other rows.
         fs::remove_file(out("one").join("rows.jsonl")).unwrap();
         let first = text.lines().next().unwrap().len();
         let other = format!("[99.0, 1.0, 0.0, 0.0, 0.0]{}", &text[first..]);
         fs::write(&file, other).unwrap();
-        assert_ne!(one, rows(&settings, &out("one"), 2));
+        assert_ne!(expected, rows(&settings, &out("one"), 2));
     }
 }
 

@@ -87,8 +87,8 @@ fn texts_are_joined_and_equal_files_are_read_once() {
     assert_eq!(read(&[&one, &lines]), Read::Text("a b\nc\nd\ne\nf".into()));
     let docs = folder.with("docs.txt", "one\ntwo\n<|endoftext|>\nthree\n<|endoftext|>\n");
     let docs = files::documents(&docs).unwrap();
-    let found: Vec<(&str, usize)> = docs.iter().map(|d| (&d.value[..], d.number)).collect();
-    assert_eq!(found, [("one\ntwo\n", 1), ("three\n", 4)]);
+    let numbered: Vec<(&str, usize)> = docs.iter().map(|d| (&d.value[..], d.number)).collect();
+    assert_eq!(numbered, [("one\ntwo\n", 1), ("three\n", 4)]);
 }
 
 #[test]
@@ -105,9 +105,9 @@ fn the_command_writes_everything() {
     };
     evaluate("lambada", &["--task", "lambada", "--data", &file]).unwrap();
     let out = folder.at("lambada");
-    let found = store::read(Path::new(&out)).unwrap().rows;
+    let rows = store::read(Path::new(&out)).unwrap().rows;
     // Two networks, two detokenisers, six readings.
-    assert_eq!(found.len(), 24);
+    assert_eq!(rows.len(), 24);
     for name in ["rows.csv", "evaluate.html", "evaluate.png"] {
         assert!(Path::new(&out).join(name).exists(), "{name}");
     }
@@ -141,12 +141,12 @@ fn the_examples_of_the_help_are_sound() {
 #[test]
 fn our_passages_are_passages() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/passages.txt");
-    let Read::Passages(found) = files::read(&[file], Task::Lambada).unwrap() else {
+    let Read::Passages(passages) = files::read(&[file], Task::Lambada).unwrap() else {
         panic!("passages");
     };
-    assert_eq!(found.len(), 12);
+    assert_eq!(passages.len(), 12);
     // As in LAMBADA, the last word is in the passage before.
-    for passage in found {
+    for passage in passages {
         let text = passage.value.to_lowercase();
         let (before, last) = text.rsplit_once(' ').unwrap();
         assert!(before.contains(last), "{last}");
@@ -157,9 +157,9 @@ fn our_passages_are_passages() {
 #[test]
 fn our_questions_are_questions() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/questions.txt");
-    let Read::Questions(found) = files::read(&[file], Task::Cbt).unwrap() else {
+    let Read::Questions(questions) = files::read(&[file], Task::Cbt).unwrap() else {
         panic!("questions");
     };
-    assert_eq!(found.len(), 12);
-    assert!(found.iter().all(|q| q.value.candidates.len() == 10));
+    assert_eq!(questions.len(), 12);
+    assert!(questions.iter().all(|q| q.value.candidates.len() == 10));
 }

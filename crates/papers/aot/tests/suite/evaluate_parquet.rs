@@ -17,10 +17,10 @@ fn parquet_is_json_lines() {
     let values = Values::Text(PASSAGES.iter().map(|p| Some(p.to_string())).collect());
     let bytes = to_parquet(&[Column { name: "text".into(), values }]).unwrap();
     let file = with("p.parquet", &bytes);
-    let Read::Passages(found) = files::read(&[&file], Task::Lambada).unwrap() else {
+    let Read::Passages(passages) = files::read(&[&file], Task::Lambada).unwrap() else {
         panic!("passages");
     };
-    let texts: Vec<&str> = found.iter().map(|p| &p.value[..]).collect();
+    let texts: Vec<&str> = passages.iter().map(|p| &p.value[..]).collect();
     assert_eq!(texts, PASSAGES);
     for length in [5, bytes.len() / 2, bytes.len() - 5] {
         let torn = with("torn.parquet", &bytes[..length]);

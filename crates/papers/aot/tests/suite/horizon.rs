@@ -34,37 +34,37 @@ fn noise(c: f64, tokens: usize, dim: usize) -> f64 {
 }
 
 /// Returns `true` if column j follows the pattern (30) at θ: the definition, through φ itself.
-fn holds(scores: &[f64], own: &Range<usize>, j: usize, tau: f64, theta: f64) -> bool {
-    let scaled = |(i, s): (usize, &f64)| match (own.contains(&i), own.contains(&j)) {
+fn holds(scores: &[f64], cluster: &Range<usize>, j: usize, tau: f64, theta: f64) -> bool {
+    let scaled = |(i, s): (usize, &f64)| match (cluster.contains(&i), cluster.contains(&j)) {
         (true, true) => theta * theta * s,
         (false, false) => *s,
         _ => theta * s,
     };
     let mut weights: Vec<f64> = scores.iter().enumerate().map(scaled).collect();
     ThresholdedSoftmax { tau }.apply(&mut weights);
-    let wanted = |i: usize| if i == j && own.contains(&j) { tau } else { 0.0 };
+    let wanted = |i: usize| if i == j && cluster.contains(&j) { tau } else { 0.0 };
     weights.iter().enumerate().all(|(i, w)| *w == wanted(i))
 }
 
 /// Asserts that every break of `head` is where the definition has it.
-fn assert_definition(y: &Array2<f64>, own: &Range<usize>, tau: f64, head: &HeadHorizon) {
+fn assert_definition(y: &Array2<f64>, cluster: &Range<usize>, tau: f64, head: &HeadHorizon) {
     let scores = y.t().dot(y);
-    for (j, found) in head.theta.iter().enumerate() {
+    for (j, bounds) in head.theta.iter().enumerate() {
         let column = scores.column(j).to_vec();
-        let theta = found.value;
+        let theta = bounds.value;
         let end = theta.min(50.0);
         // Before the break: a scan that ends just short of it.
         for step in 0..40 {
             let t = 1.0 + (end - 1.0) * f64::from(step) / 40.0;
             if t < theta * (1.0 - 1e-9) {
-                assert!(holds(&column, own, j, tau, t), "{j} broken at {t} < {theta}");
+                assert!(holds(&column, cluster, j, tau, t), "{j} broken at {t} < {theta}");
             }
         }
         if theta == 1.0 {
-            assert!(!holds(&column, own, j, tau, 1.0 + 1e-12), "column {j}");
+            assert!(!holds(&column, cluster, j, tau, 1.0 + 1e-12), "column {j}");
         } else if theta < 50.0 {
-            assert!(holds(&column, own, j, tau, theta * (1.0 - 1e-9)), "{j} before {theta}");
-            assert!(!holds(&column, own, j, tau, theta * (1.0 + 1e-9)), "{j} after {theta}");
+            assert!(holds(&column, cluster, j, tau, theta * (1.0 - 1e-9)), "{j} before {theta}");
+            assert!(!holds(&column, cluster, j, tau, theta * (1.0 + 1e-9)), "{j} after {theta}");
         }
     }
 }
@@ -88,33 +88,33 @@ fn fast_agrees_with_plain_on_every_column() {
             let y = m.head::<f32>(k, &streams(trial as u64));
             let fast = horizon_of_head(y.view(), m.cluster(k), tau, || {}).unwrap();
             let slow = plain(y.mapv(f64::from).view(), m.cluster(k), tau).unwrap();
-            let at = format!("shape {trial}, head {k}");
+            let place = format!("shape {trial}, head {k}");
             let mut worst = (0.0, 0.0);
             for (j, (f, s)) in fast.theta.iter().zip(&slow.theta).enumerate() {
                 let t = s.value;
                 let slack = 1e-12 * t;
-                assert!(f.low <= t + slack && t <= f.high + slack, "{at}, {j}: {f:?} {t}");
+                assert!(f.low <= t + slack && t <= f.high + slack, "{place}, {j}: {f:?} {t}");
                 // What the documentation promises of the estimate, by |e_j| θ.
                 let u = t * f64::from(y.column(j).dot(&y.column(j)).sqrt());
                 let error = (f.value / t - 1.0).abs();
                 // Beyond 7.2 nothing is promised of it: the bounds are what counts.
                 let closed = t.is_finite() && f.high.is_finite() && u <= 7.2;
                 let allowed = if u < 5.0 { 1e-3 } else { 2e-3 };
-                assert!(!closed || error < allowed, "{at}, {j}: {f:?} {t}, {error:.1e} at u = {u}");
+                assert!(!closed || error < allowed, "{place}, {j}: {f:?} {t}, {error:.1e} at u = {u}");
                 if closed && error > worst.0 {
                     worst = (error, u);
                 }
             }
-            println!("{at}: worst error and its u {worst:?}, {} decided again", fast.redecided);
+            println!("{place}: worst error and its u {worst:?}, {} decided again", fast.redecided);
             match (fast.first, slow.first) {
                 (Some(f), Some(s)) => {
-                    assert_eq!((f.column, f.row, f.kind), (s.column, s.row, s.kind), "{at}");
-                    assert!((f.theta / s.theta - 1.0).abs() < 1e-11, "{at}: {f:?} {s:?}");
+                    assert_eq!((f.column, f.row, f.kind), (s.column, s.row, s.kind), "{place}");
+                    assert!((f.theta / s.theta - 1.0).abs() < 1e-11, "{place}: {f:?} {s:?}");
                 }
-                (f, s) => assert!(f.is_none() && s.is_none(), "{at}: {f:?} {s:?}"),
+                (f, s) => assert!(f.is_none() && s.is_none(), "{place}: {f:?} {s:?}"),
             }
             // The bounds are worth something: few columns need a second look.
-            assert!(fast.redecided <= 64, "{at}: {} columns", fast.redecided);
+            assert!(fast.redecided <= 64, "{place}: {} columns", fast.redecided);
         }
     }
 }
@@ -161,7 +161,7 @@ fn the_network_deviates_exactly_at_the_horizon() {
 
 #[test]
 fn hand_made_heads() {
-    let first = |y: Array2<f64>, own: Range<usize>, tau: f64| plain(y.view(), own, tau).unwrap().first;
+    let first = |y: Array2<f64>, cluster: Range<usize>, tau: f64| plain(y.view(), cluster, tau).unwrap().first;
     // a = 3, e = 1: the signal's weight 1/(1 + e^{1 - 3θ}) passes 0.9 at θ = (1 + log 9)/3.
     let b = first(array![[1.0, 3.0]], 1..2, 0.9).unwrap();
     assert!((b.theta - (1.0 + 9.0_f64.ln()) / 3.0).abs() < 1e-14);
@@ -197,7 +197,7 @@ fn a_signal_column_may_be_distracted_later() {
     // Scores of column 0: itself 1, token 1 0.99, noise keys 0.3. At θ = 1 the weights are 0.3352,
     // 0.3319 and twice 0.1665; the noise keys fall, so token 1 rises above τ = 0.335 near 1.017.
     let y = array![[1.0, 0.99, 0.3, 0.3], [0.0, 1.5, 0.0, 0.0]];
-    let own = 0..2;
+    let cluster = 0..2;
     let weight = |theta: f64| {
         let e = [theta * theta, 0.99 * theta * theta, 0.3 * theta, 0.3 * theta].map(f64::exp);
         e[1] / e.iter().sum::<f64>()
@@ -209,12 +209,12 @@ fn a_signal_column_may_be_distracted_later() {
         let middle = 0.5 * (a + b);
         if weight(middle) > tau { b = middle } else { a = middle }
     }
-    let head = plain(y.view(), own.clone(), tau).unwrap();
-    let found = head.theta[0].value;
-    assert!((found - a).abs() < 1e-10 && found > 1.01, "{found} {a}");
-    let first = plain(y.slice(ndarray::s![.., ..2]), own.clone(), tau).unwrap().first.unwrap();
+    let head = plain(y.view(), cluster.clone(), tau).unwrap();
+    let theta = head.theta[0].value;
+    assert!((theta - a).abs() < 1e-10 && theta > 1.01, "{theta} {a}");
+    let first = plain(y.slice(ndarray::s![.., ..2]), cluster.clone(), tau).unwrap().first.unwrap();
     assert_eq!((first.theta, first.kind), (1.0, BreakKind::Distracted));
-    assert_definition(&y, &own, tau, &head);
+    assert_definition(&y, &cluster, tau, &head);
 }
 
 #[test]
@@ -230,9 +230,9 @@ fn threads_change_nothing() {
         assert_eq!(ticks.into_inner(), horizon_ticks(&m));
         horizon
     };
-    let one = run(1);
-    assert_eq!(one, run(2));
-    assert_eq!(one, run(3));
+    let horizon = run(1);
+    assert_eq!(horizon, run(2));
+    assert_eq!(horizon, run(3));
 }
 
 /// FINDINGS A6: the median of θ_crit at these parameters is 5.16 (10-90 %: 4.70-5.54). The median of
@@ -262,8 +262,8 @@ fn half_the_noise_breaks_at_twice_the_theta() {
 #[test]
 fn sampled_columns_and_witness_agree_with_the_pass() {
     let m = mixture(&[400, 300], &[80, 60], noise(0.25, 700, 60));
-    let found = horizon_of_mixture(&m, 0.55, &streams(1), || {}).unwrap();
-    for (k, head) in found.heads.iter().enumerate() {
+    let horizon = horizon_of_mixture(&m, 0.55, &streams(1), || {}).unwrap();
+    for (k, head) in horizon.heads.iter().enumerate() {
         let first = head.first.unwrap();
         let columns = [first.column, 0, 399, 400, 699];
         let breaks = sampled_columns(&m, k, &columns, 0.55, &streams(1)).unwrap();
@@ -271,8 +271,8 @@ fn sampled_columns_and_witness_agree_with_the_pass() {
         assert!((breaks[0].unwrap().theta / first.theta - 1.0).abs() < 1e-12);
         let y = m.head::<f32>(k, &streams(1));
         assert_eq!(breaks, horizon_of_columns(y.view(), &m.cluster(k), &columns, 0.55));
-        for (found, j) in breaks.iter().zip(columns) {
-            let theta = found.map_or(f64::INFINITY, |b| b.theta);
+        for (broken, j) in breaks.iter().zip(columns) {
+            let theta = broken.map_or(f64::INFINITY, |b| b.theta);
             let bounds = head.theta[j];
             assert!(bounds.low <= theta * (1.0 + 1e-12) && theta <= bounds.high * (1.0 + 1e-12));
         }
@@ -294,9 +294,9 @@ fn a_report_names_a_witness_that_holds() {
     assert_eq!(witness.layer, updates);
     assert!(1.275_f64.powi(updates as i32) >= theta && 1.275_f64.powi(updates as i32 - 1) < theta);
     assert!(witness.weight > 0.55);
-    for at in &report.broken {
-        assert!(at.columns.low <= at.columns.value && at.columns.value <= at.columns.high);
-        assert_eq!(at.columns.high > 0, at.layer >= updates, "{at:?}");
+    for broken in &report.broken {
+        assert!(broken.columns.low <= broken.columns.value && broken.columns.value <= broken.columns.high);
+        assert_eq!(broken.columns.high > 0, broken.layer >= updates, "{broken:?}");
     }
     assert!(serde_json::to_string(&report).unwrap().contains("\"kind\":\"captured\""));
     for (eta, tau) in [(0.0, 0.55), (f64::NAN, 0.55), (0.5, 0.0), (0.5, 1.5), (0.5, f64::NAN)] {
@@ -307,8 +307,8 @@ fn a_report_names_a_witness_that_holds() {
 #[test]
 fn bad_input_is_refused() {
     let y = Array2::<f32>::ones((3, 600));
-    for own in [0..0, 5..601, 600..700] {
-        assert!(horizon_of_head(y.view(), own.clone(), 0.55, || {}).is_err(), "{own:?}");
+    for cluster in [0..0, 5..601, 600..700] {
+        assert!(horizon_of_head(y.view(), cluster.clone(), 0.55, || {}).is_err(), "{cluster:?}");
     }
     for bad in [f32::NAN, f32::INFINITY] {
         for tokens in [20, 600] {
@@ -345,14 +345,14 @@ proptest! {
         let before = before.min(others);
         let m = mixture(&[n + others], &[p], delta);
         let mut y = m.head::<f64>(0, &streams(seed)) * scale;
-        let own = before..before + n;
+        let cluster = before..before + n;
         for (j, mut column) in y.columns_mut().into_iter().enumerate() {
-            if !own.contains(&j) {
+            if !cluster.contains(&j) {
                 column *= delta;
             }
         }
-        let head = plain(y.view(), own.clone(), tau).unwrap();
-        assert_definition(&y, &own, tau, &head);
+        let head = plain(y.view(), cluster.clone(), tau).unwrap();
+        assert_definition(&y, &cluster, tau, &head);
     }
 
     /// Heads beyond the size at which the plain definition is used: the bounds hold, the first is it.

@@ -27,23 +27,22 @@ fn llama() -> Transformer {
 fn windows(network: &Transformer, sizes: [usize; 3]) -> Result<Windows, String> {
     let text = text_of(&data("passage.txt")).unwrap();
     let tokenizer = network.tokenizer().unwrap();
-    let found = Windows::of_text(&text, &tokenizer, network.architecture(), sizes);
-    found.map_err(|e| e.to_string())
+    Windows::of_text(&text, &tokenizer, network.architecture(), sizes).map_err(|e| e.to_string())
 }
 
 #[test]
 fn windows_cut_the_text_and_shuffling_keeps_the_frequencies() {
     let network = llama();
-    let found = windows(&network, [30, 16, 2]).unwrap();
-    assert_eq!((found.ids().len(), found.tokens()), (32, 28));
-    let shuffled = found.shuffled(&Streams::new(1, "t", 0, 0));
+    let cut = windows(&network, [30, 16, 2]).unwrap();
+    assert_eq!((cut.ids().len(), cut.tokens()), (32, 28));
+    let shuffled = cut.shuffled(&Streams::new(1, "t", 0, 0));
     let sorted = |w: &Windows| {
         let mut ids = w.ids().to_vec();
         ids.sort_unstable();
         ids
     };
-    assert_ne!(found.ids(), shuffled.ids());
-    assert_eq!(sorted(&found), sorted(&shuffled));
+    assert_ne!(cut.ids(), shuffled.ids());
+    assert_eq!(sorted(&cut), sorted(&shuffled));
     let context = network.architecture().context;
     for (sizes, part) in [([30, context + 1, 0], "at most the context"), ([30, 4, 4], "skip = 4")] {
         let refused = windows(&network, sizes).unwrap_err();
@@ -56,25 +55,25 @@ fn windows_cut_the_text_and_shuffling_keeps_the_frequencies() {
 fn a_place_has_the_stream_and_the_attention_of_the_forward_pass() {
     let network = llama();
     let (window, skip) = (12, 3);
-    let found = windows(&network, [24, window, skip]).unwrap();
-    let ids = &found.ids()[window..];
+    let cut = windows(&network, [24, window, skip]).unwrap();
+    let ids = &cut.ids()[window..];
     let plain = network.forward(ids, &Recordings::all()).unwrap();
-    let own = |z: &Option<Array2<f32>>| {
+    let after_skip = |z: &Option<Array2<f32>>| {
         let z = z.as_ref().unwrap();
         z.slice(s![.., skip..]).mapv(f64::from)
     };
-    let place = |i| at_place(&network, &found, i).unwrap();
+    let place = |i| at_place(&network, &cut, i).unwrap();
     let second = s![.., window - skip..];
-    assert_eq!(place(0).residual.slice(second), own(&plain.embedding));
+    assert_eq!(place(0).residual.slice(second), after_skip(&plain.embedding));
     assert!(place(0).before.is_none() && place(0).attention.is_none());
     for (block, layer) in plain.layers.iter().enumerate() {
         let here = place(block + 1);
-        assert_eq!(here.residual.slice(second), own(&layer.residual));
+        assert_eq!(here.residual.slice(second), after_skip(&layer.residual));
         let before = match block {
             0 => &plain.embedding,
             _ => &plain.layers[block - 1].residual,
         };
-        assert_eq!(here.before.as_ref().unwrap().slice(second), own(before));
+        assert_eq!(here.before.as_ref().unwrap().slice(second), after_skip(before));
         let attention = here.attention.unwrap();
         let ceilings = (1..=window).map(|n| (n as f64).ln()).sum::<f64>() / window as f64;
         assert!((attention.ceiling - ceilings).abs() < 1e-12);
@@ -99,8 +98,8 @@ fn a_place_has_the_stream_and_the_attention_of_the_forward_pass() {
 #[test]
 fn heads_and_weights_are_those_of_the_plain_definitions() {
     let network = llama();
-    let found = windows(&network, [48, 12, 0]).unwrap();
-    let here = at_place(&network, &found, 2).unwrap();
+    let cut = windows(&network, [48, 12, 0]).unwrap();
+    let here = at_place(&network, &cut, 2).unwrap();
     let streams = Streams::new(1, "t", 0, 0);
     let heads = head_findings(&network, &here, &streams).unwrap().unwrap();
     let bases = head_bases(&network, 1).unwrap();
@@ -125,12 +124,12 @@ fn heads_and_weights_are_those_of_the_plain_definitions() {
     let file = Checkpoint::open(&path).unwrap();
     let weights = weights.as_object().unwrap();
     assert!(weights.len() >= 7, "{weights:?}");
-    for (kind, found) in weights {
+    for (kind, findings) in weights {
         let matrix = file.matrix(&kind.replace('*', "1")).unwrap();
         let plain = stable_rank(matrix.view()).unwrap();
-        assert!((found["stable_rank"].as_f64().unwrap() / plain - 1.0).abs() < 1e-8);
+        assert!((findings["stable_rank"].as_f64().unwrap() / plain - 1.0).abs() < 1e-8);
     }
-    let embedding = at_place(&network, &found, 0).unwrap();
+    let embedding = at_place(&network, &cut, 0).unwrap();
     assert!(head_findings(&network, &embedding, &streams).unwrap().is_none());
 }
 
@@ -194,9 +193,9 @@ fn several_networks_are_inspected_in_one_run() {
     inspect(&files, &[&["--text", text][..], &sizes].concat()).unwrap();
     let alone = store::read(Path::new(&files.at("network"))).unwrap().rows;
     assert_eq!(rows.len(), 2 * alone.len());
-    for (row, own) in rows.iter().zip(alone.iter().chain(&alone)) {
-        assert_eq!(row.data.get("attention"), own.data.get("attention"));
-        assert_eq!(row.data["delta"], own.data["delta"]);
+    for (row, expected) in rows.iter().zip(alone.iter().chain(&alone)) {
+        assert_eq!(row.data.get("attention"), expected.data.get("attention"));
+        assert_eq!(row.data["delta"], expected.data["delta"]);
     }
     assert_eq!(rows[0].word("network").unwrap(), "1 llama");
     for name in ["inspect_networks.png", "inspect_network_2.png"] {

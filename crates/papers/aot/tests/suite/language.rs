@@ -39,8 +39,8 @@ fn configured(set: &str) -> Result<Box<dyn Experiment>> {
 fn tiny(more: &[&str]) -> Box<dyn Experiment> {
     let name = |set: &str| set.split(" =").next().unwrap_or_default().to_string();
     let replaced = |set: &&&str| more.iter().any(|m| name(m) == name(set));
-    let kept = TINY.iter().filter(|set| !replaced(set));
-    let sets: Vec<&str> = kept.chain(more).copied().collect();
+    let defaults = TINY.iter().filter(|set| !replaced(set));
+    let sets: Vec<&str> = defaults.chain(more).copied().collect();
     configured(&sets.join("\n")).unwrap()
 }
 
@@ -59,8 +59,8 @@ fn text_of_rows(out: &Path) -> String {
 fn the_papers_rows_are_at_their_sizes() {
     let catalogue = Catalogue::new().with(attnlab_aot::room());
     let entry = catalogue.experiment(Language::NAME).unwrap();
-    let all = entry.configure(false, None, &toml::Table::new()).unwrap();
-    assert_eq!(all.cells().unwrap().len(), 8);
+    let defaults = entry.configure(false, None, &toml::Table::new()).unwrap();
+    assert_eq!(defaults.cells().unwrap().len(), 8);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let file = root.join("experiments/language_papers.toml");
     let set = "text = \"some.bin\"\nbackend = \"cpu\"".parse().unwrap();
@@ -144,7 +144,7 @@ fn a_text_of_ones_own() {
             "networks = [\"llama-aot\"]".into(),
         ]
     };
-    let [one, two] = [&bytes, &numbers].map(|path| {
+    let [from_bytes, from_numbers] = [&bytes, &numbers].map(|path| {
         let out = path.with_extension("runs");
         let more = more(path);
         let more: Vec<&str> = more.iter().map(String::as_str).collect();
@@ -152,11 +152,11 @@ fn a_text_of_ones_own() {
         let rows = complete(&*language, &out).rows;
         (language, rows)
     });
-    assert_eq!(one.1[0].data, two.1[0].data);
-    let unigram = one.1[0].number("unigram").unwrap();
+    assert_eq!(from_bytes.1[0].data, from_numbers.1[0].data);
+    let unigram = from_bytes.1[0].number("unigram").unwrap();
     assert!(unigram > 2.0 && unigram < 128.0_f64.ln(), "{unigram}");
     std::fs::remove_file(&bytes).unwrap();
-    assert_eq!(one.0.figures(&one.1).unwrap().len(), 2);
+    assert_eq!(from_bytes.0.figures(&from_bytes.1).unwrap().len(), 2);
 }
 
 /// Documents cut by a tokenizer: rows per token and per byte, the same after a resume, and no document in both parts.
@@ -190,8 +190,8 @@ fn documents_with_a_tokenizer() {
         ("tokenizer = \"none\"", "none"),
     ] {
         let name = set.split(" =").next().unwrap();
-        let kept = more.iter().filter(|m| !m.starts_with(name)).copied();
-        let sets: Vec<&str> = kept.chain([set]).collect();
+        let others = more.iter().filter(|m| !m.starts_with(name)).copied();
+        let sets: Vec<&str> = others.chain([set]).collect();
         let out = folder.path().join("refused");
         let refused = experiment::run(&*tiny(&sets), &out, &RunOptions::default(), &Silent);
         let refused = refused.err().unwrap().to_string();

@@ -64,8 +64,8 @@ fn rows_and_figures_do_not_depend_on_how_they_were_made() {
         let second = run(&*experiment, two.path(), 2);
         assert!(first == second, "{id}: rows of 1 and 2 threads differ");
         let text = |figures: &[Figure]| -> String {
-            let one = |f: &Figure| figure::svg(f).unwrap() + &figure::to_csv(f).unwrap();
-            figures.iter().map(one).collect()
+            let written = |f: &Figure| figure::svg(f).unwrap() + &figure::to_csv(f).unwrap();
+            figures.iter().map(written).collect()
         };
         let figures = experiment.figures(&first).unwrap();
         let again = experiment.figures(&second).unwrap();
@@ -134,9 +134,9 @@ fn coherence_ends_the_rate_where_the_law_says() {
     let delta = 0.1 * (120_f64.ln() / 40.0).sqrt();
     let orthonormal = Horizon::new(120, 2, 40, delta, 0.55).unwrap();
     let expected = orthonormal.exact_updates(0.5, 0.5).unwrap() as f64;
-    let found: Vec<f64> = map.cells[0].iter().map(|c| c.value).collect();
-    assert!((found[0] - expected).abs() <= 1.0, "{found:?} {expected}");
-    assert!(found[0] > found[1] && found[1] > found[2] && found[2] == 0.0, "{found:?}");
+    let depths: Vec<f64> = map.cells[0].iter().map(|c| c.value).collect();
+    assert!((depths[0] - expected).abs() <= 1.0, "{depths:?} {expected}");
+    assert!(depths[0] > depths[1] && depths[1] > depths[2] && depths[2] == 0.0, "{depths:?}");
 }
 
 /// The gain of the first layer, drawn, against both closed forms.

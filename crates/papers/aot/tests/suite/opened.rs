@@ -48,11 +48,11 @@ fn trained_on(folder: &Path, text: &Path, more: &str) -> Vec<PathBuf> {
     // A setting that is given again replaces that of the same name.
     let name = |line: &str| line.split(" =").next().unwrap_or_default().to_string();
     let replaced = |line: &str| more.lines().any(|other| name(other) == name(line));
-    let kept: Vec<&str> = TINY.lines().filter(|line| !replaced(line)).collect();
+    let lines: Vec<&str> = TINY.lines().filter(|line| !replaced(line)).collect();
     let text = text.display().to_string();
-    let set = format!("{}\ntext = {text:?}\n{more}", kept.join("\n"));
-    let found = entry.configure(true, None, &set.parse().unwrap()).unwrap();
-    experiment::run(&*found, &folder.join("run"), &RunOptions::default(), &Silent).unwrap();
+    let set = format!("{}\ntext = {text:?}\n{more}", lines.join("\n"));
+    let experiment = entry.configure(true, None, &set.parse().unwrap()).unwrap();
+    experiment::run(&*experiment, &folder.join("run"), &RunOptions::default(), &Silent).unwrap();
     let folders = fs::read_dir(folder.join("run/checkpoints")).unwrap();
     let folders = folders.map(|f| f.unwrap().path());
     // The first seed of each network.
@@ -78,18 +78,18 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
     for path in &folders {
         let opened = Transformer::open(path).unwrap();
         forms.push((opened.architecture().form, opened.architecture().attention_only_from));
-        let own = training::Checkpoint::network(path, &ComputeDevice::cpu()).unwrap();
-        assert_eq!(own.step, 12);
-        let stored = own.model.config().parameters() as u64;
+        let checkpoint = training::Checkpoint::network(path, &ComputeDevice::cpu()).unwrap();
+        assert_eq!(checkpoint.step, 12);
+        let stored = checkpoint.model.config().parameters() as u64;
         assert_eq!(opened.architecture().parameters(), stored);
         let wanted = Recordings::named(&["residual", "weights", "logits"]).unwrap();
-        let found = opened.forward(&ids, &wanted).unwrap();
+        let recorded = opened.forward(&ids, &wanted).unwrap();
         let mut recording = Recording::keeping([""]);
         let tokens = ids.iter().map(|i| i64::from(*i)).collect();
-        let tokens = own.model.device().token_ids(tokens, [1, ids.len()]);
-        let model = own.model.frozen();
+        let tokens = checkpoint.model.device().token_ids(tokens, [1, ids.len()]);
+        let model = checkpoint.model.frozen();
         model.hidden(tokens, &mut recording).unwrap();
-        for (l, layer) in found.layers.iter().enumerate() {
+        for (l, layer) in recorded.layers.iter().enumerate() {
             let name = |part: &str| format!("blocks.{l}.{part}");
             let output = recording.get(&name("output")).unwrap().tokens(0).unwrap();
             let residual = layer.residual.as_ref().unwrap();
@@ -106,7 +106,7 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
             assert!(far < 1e-4, "weights of block {l}: {far}");
         }
         let last = recording.get("final").unwrap().tokens(0).unwrap();
-        let opened_last = found.last.unwrap();
+        let opened_last = recorded.last.unwrap();
         let far = distance(last.iter().copied(), opened_last.iter().map(|x| f64::from(*x)));
         assert!(far < 1e-4, "last: {far}");
         // The control has one map where the network has one.
@@ -192,6 +192,6 @@ fn a_network_has_the_tokenizer_of_its_training() {
         given.display().to_string()
     );
     let folders = trained_on(folder.path(), &documents, &more);
-    let own = Transformer::open(&folders[0]).unwrap().tokenizer().unwrap();
-    assert_eq!(own.encode(&passage).unwrap(), tokenizer.encode(&passage).unwrap());
+    let stored = Transformer::open(&folders[0]).unwrap().tokenizer().unwrap();
+    assert_eq!(stored.encode(&passage).unwrap(), tokenizer.encode(&passage).unwrap());
 }

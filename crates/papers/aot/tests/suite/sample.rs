@@ -30,14 +30,14 @@ fn a_sampled_draw_is_that_of_the_horizon() {
         assert!(other.count() <= 2);
     }
     let expected = horizon(&mixture, 0.5, 0.55, 3, &Silent).unwrap();
-    let found = horizon_of_tokens(&Cpu, &data, 0.5, 0.55, &Silent).unwrap();
+    let of_files = horizon_of_tokens(&Cpu, &data, 0.5, 0.55, &Silent).unwrap();
     let theta = |x: Option<f64>| x.unwrap();
     assert!(theta(expected.theta_crit) > 1.5);
-    assert!((theta(found.theta_crit) / theta(expected.theta_crit) - 1.0).abs() < 1e-6);
-    let (a, b) = (found.witness.unwrap(), expected.witness.unwrap());
+    assert!((theta(of_files.theta_crit) / theta(expected.theta_crit) - 1.0).abs() < 1e-6);
+    let (a, b) = (of_files.witness.unwrap(), expected.witness.unwrap());
     assert_eq!((a.layer, a.head, a.column, a.row), (b.layer, b.head, b.column, b.row));
     assert!((a.weight - b.weight).abs() < 1e-5);
-    assert_eq!((found.seed, found.delta), (None, None));
+    assert_eq!((of_files.seed, of_files.delta), (None, None));
     let text: Value = serde_json::from_str(&fs::read_to_string(files.at("draw.json")).unwrap()).unwrap();
     assert_eq!(text["seed"], 3);
     assert_eq!(text["dims"], json!([40, 40]));
@@ -55,9 +55,9 @@ fn clusters_may_be_mixed() {
     )
     .unwrap();
     let plain = horizon_of_tokens(&Cpu, &data, 0.5, 0.55, &Silent).unwrap();
-    let found = horizon_of_tokens(&Cpu, &mixed, 0.5, 0.55, &Silent).unwrap();
-    let (a, b) = (plain.witness.unwrap(), found.witness.unwrap());
-    assert!((plain.theta_crit.unwrap() / found.theta_crit.unwrap() - 1.0).abs() < 1e-6);
+    let of_mixed = horizon_of_tokens(&Cpu, &mixed, 0.5, 0.55, &Silent).unwrap();
+    let (a, b) = (plain.witness.unwrap(), of_mixed.witness.unwrap());
+    assert!((plain.theta_crit.unwrap() / of_mixed.theta_crit.unwrap() - 1.0).abs() < 1e-6);
     assert_eq!((order[b.column], order[b.row]), (a.column, a.row));
 }
 
@@ -71,10 +71,10 @@ fn a_witness_is_rechecked_from_its_files() {
     let params = json!({"tokens": 400, "dim": 40});
     let options = CheckOptions { seed: 5, trials: Some(1), beyond_hypotheses: true, ..CheckOptions::default() };
     let report = check(&**claim, params.as_object().unwrap(), &options, &Silent).unwrap();
-    let found = horizon_of_tokens(&Cpu, &files.data(), 0.5, 0.55, &Silent).unwrap();
+    let of_files = horizon_of_tokens(&Cpu, &files.data(), 0.5, 0.55, &Silent).unwrap();
     let theta = report.witness["theta_crit"].as_f64().unwrap();
-    assert!((found.theta_crit.unwrap() / theta - 1.0).abs() < 1e-6);
-    assert_eq!(report.witness["column"], found.witness.unwrap().column);
+    assert!((of_files.theta_crit.unwrap() / theta - 1.0).abs() < 1e-6);
+    assert_eq!(report.witness["column"], of_files.witness.unwrap().column);
 }
 
 #[test]

@@ -18,8 +18,8 @@ fn bound(tokens: usize, dim: usize) -> f64 {
 fn simulated(law: &Horizon, theta: f64, trials: u64) -> Estimate {
     let breaks =
         RareBreaks { tokens: law.tokens, clusters: law.clusters, dim: law.dim, delta: law.delta, tau: law.tau };
-    let one = |trial| breaks.draw(theta, &Streams::new(7, "theory", 0, trial)).unwrap();
-    mean(&(0..trials).map(one).collect::<Vec<_>>(), 0.999).unwrap()
+    let draw = |trial| breaks.draw(theta, &Streams::new(7, "theory", 0, trial)).unwrap();
+    mean(&(0..trials).map(draw).collect::<Vec<_>>(), 0.999).unwrap()
 }
 
 /// In every regime, Λ is within 1 % and the simulation's own interval of the simulated value: small
@@ -40,11 +40,11 @@ fn lambda_agrees_with_simulated_columns() {
         let law = Horizon::new(n, k, p, bound(n, p), tau).unwrap();
         for probability in [0.001, 0.5] {
             let theta = law.theta(probability).unwrap();
-            let (found, seen) = (law.lambda(theta), simulated(&law, theta, 4000));
+            let (lambda, seen) = (law.lambda(theta), simulated(&law, theta, 4000));
             let slack = 0.01 * seen.value;
             assert!(
-                (seen.low - slack..seen.high + slack).contains(&found),
-                "N={n} K={k} p={p} tau={tau} theta={theta}: {found}, seen {seen:?}"
+                (seen.low - slack..seen.high + slack).contains(&lambda),
+                "N={n} K={k} p={p} tau={tau} theta={theta}: {lambda}, seen {seen:?}"
             );
         }
     }
@@ -66,12 +66,12 @@ fn broken_columns(mixture: &Mixture, theta: f64, tau: f64, streams: &Streams) ->
     let mut broken = 0;
     for k in 0..mixture.clusters() {
         let mut y = mixture.head::<f64>(k, streams);
-        let own = mixture.cluster(k);
-        for i in own.clone() {
+        let cluster = mixture.cluster(k);
+        for i in cluster.clone() {
             y.column_mut(i).mapv_inplace(|x| theta * x);
         }
         let scores = product(y.t(), y.view());
-        for j in (0..mixture.tokens()).filter(|j| !own.contains(j)) {
+        for j in (0..mixture.tokens()).filter(|j| !cluster.contains(j)) {
             let column = scores.column(j);
             let most = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             let sum: f64 = column.iter().map(|x| (x - most).exp()).sum();
@@ -88,8 +88,8 @@ fn lambda_agrees_with_full_draws() {
         let law = Horizon::new(n, k, p, delta, tau).unwrap();
         let theta = law.theta(0.7).unwrap();
         let mixture = Mixture::balanced(n, k, p, delta).unwrap();
-        let one = |trial| broken_columns(&mixture, theta, tau, &Streams::new(3, "direct", 0, trial));
-        let counts: Vec<f64> = (0..1000).map(one).collect();
+        let count = |trial| broken_columns(&mixture, theta, tau, &Streams::new(3, "direct", 0, trial));
+        let counts: Vec<f64> = (0..1000).map(count).collect();
         let seen = mean(&counts, 0.999).unwrap();
         assert!(seen.covers(law.lambda(theta)), "{} {seen:?}", law.lambda(theta));
         // The Poisson step: no column is broken with probability e^-Λ = .3.
@@ -122,20 +122,20 @@ fn rare_breaks_refuses_what_it_cannot_draw() {
 fn self_matches_are_ordered_pairs() {
     let (n, k, p) = (120, 2, 8);
     let mixture = Mixture::balanced(n, k, p, 0.0).unwrap();
-    let one = |trial| {
+    let matches = |trial| {
         let streams = Streams::new(11, "pairs", 0, trial);
         let count = |head| {
             let y = mixture.head::<f64>(head, &streams);
             let gram = product(y.t(), y.view());
-            let own = mixture.cluster(head);
-            own.clone()
-                .flat_map(|i| own.clone().map(move |j| (i, j)))
+            let keys = mixture.cluster(head);
+            keys.clone()
+                .flat_map(|i| keys.clone().map(move |j| (i, j)))
                 .filter(|&(i, j)| i != j && gram[[i, j]] >= gram[[i, i]])
                 .count()
         };
         (count(0) + count(1)) as f64
     };
-    let seen = mean(&(0..600).map(one).collect::<Vec<_>>(), 0.999).unwrap();
+    let seen = mean(&(0..600).map(matches).collect::<Vec<_>>(), 0.999).unwrap();
     assert!(seen.covers(printed::self_match_lambda(n, k, p)), "{seen:?}");
 }
 
@@ -162,8 +162,8 @@ fn first_softmax_layer_of_the_audit() {
         (1000, 2, 900, 1.0, 0.895),
         (1200, 2, 200, 0.05, 0.171),
     ] {
-        let found = softmax::first_layer(n, k, p, c * bound(n, p), 0.5);
-        assert!((found - factor).abs() < 0.003, "{n} {k} {p} {c}: {found}");
+        let gain = softmax::first_layer(n, k, p, c * bound(n, p), 0.5);
+        assert!((gain - factor).abs() < 0.003, "{n} {k} {p} {c}: {gain}");
     }
 }
 

@@ -20,9 +20,9 @@ fn layers_are_those_of_the_plain_definition() {
     let (data, layer) = (data(), Mssa::new(Softmax, 0.5));
     let report = unroll(&data, &layer, 2).unwrap();
     let mut z = data.tokens.clone();
-    for (l, found) in report.layers.iter().enumerate() {
-        assert_eq!(found.layer, l as u64);
-        for (a, b) in found.snr.iter().zip(snr(z.view(), &data.bases, &data.labels)) {
+    for (l, row) in report.layers.iter().enumerate() {
+        assert_eq!(row.layer, l as u64);
+        for (a, b) in row.snr.iter().zip(snr(z.view(), &data.bases, &data.labels)) {
             assert!((a / b - 1.0).abs() < 1e-12, "{l}: {a} {b}");
         }
         if l < 2 {

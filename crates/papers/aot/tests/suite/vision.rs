@@ -42,8 +42,8 @@ fn configured(set: &str) -> Result<Box<dyn Experiment>> {
 fn tiny(more: &[&str]) -> Result<Box<dyn Experiment>> {
     let name = |set: &str| set.split(" =").next().unwrap_or_default().to_string();
     let replaced = |set: &&&str| more.iter().any(|m| name(m) == name(set));
-    let kept = TINY.iter().filter(|set| !replaced(set));
-    let sets: Vec<&str> = kept.chain(more).copied().collect();
+    let defaults = TINY.iter().filter(|set| !replaced(set));
+    let sets: Vec<&str> = defaults.chain(more).copied().collect();
     configured(&sets.join("\n"))
 }
 
@@ -67,8 +67,8 @@ fn every_network_has_its_numbers_and_pictures() {
         assert!((0.8..1.25).contains(&ratio), "{other}: {ratio}");
     }
     for row in &rows {
-        let [low, at, high] = ["test.low", "test", "test.high"].map(|n| row.number(n).unwrap());
-        assert!(low <= at && at <= high && high - low > 0.05);
+        let [low, value, high] = ["test.low", "test", "test.high"].map(|n| row.number(n).unwrap());
+        assert!(low <= value && value <= high && high - low > 0.05);
     }
     let trained = of("aot-v");
     assert_eq!(trained.series("held_out").unwrap().len(), 2);
@@ -123,12 +123,12 @@ fn a_resumed_run_has_the_same_bytes() {
     complete(&*vision, &whole);
     complete(&*vision, &parts);
     let rows = |out: &Path| fs::read_to_string(out.join("rows.jsonl")).unwrap();
-    let all = rows(&whole);
-    assert_eq!(rows(&parts), all);
-    let first = all.lines().next().unwrap();
+    let expected = rows(&whole);
+    assert_eq!(rows(&parts), expected);
+    let first = expected.lines().next().unwrap();
     fs::write(parts.join("rows.jsonl"), format!("{first}\n")).unwrap();
     assert_eq!(complete(&*vision, &parts).computed, 1);
-    assert_eq!(rows(&parts), all);
+    assert_eq!(rows(&parts), expected);
 }
 
 /// Images of the user's, of another size and in colour or grey, without masks.
@@ -171,26 +171,26 @@ fn training_goes_on_from_the_networks_of_a_run() {
     let vision = tiny(&same).unwrap();
     vision.ready().unwrap();
     let rows = complete(&*vision, &after).rows;
-    for (row, own) in rows.iter().zip(&first) {
-        assert_eq!((row.trial, &row.cell), (own.trial, &own.cell));
+    for (row, earlier) in rows.iter().zip(&first) {
+        assert_eq!((row.trial, &row.cell), (earlier.trial, &earlier.cell));
         if row.word("network").unwrap() == "neighbours" {
             continue;
         }
-        let [begin, end] = [(row, 0), (own, 2)].map(|(r, i)| r.series("held_out").unwrap()[i]);
+        let [begin, end] = [(row, 0), (earlier, 2)].map(|(r, i)| r.series("held_out").unwrap()[i]);
         assert_eq!(begin, end);
-        assert_ne!(begin, own.series("held_out").unwrap()[0]);
+        assert_ne!(begin, earlier.series("held_out").unwrap()[0]);
         for side in [8, 24] {
-            let at = row.number(&format!("test.{side}")).unwrap();
+            let accuracy = row.number(&format!("test.{side}")).unwrap();
             let low = row.number(&format!("test.{side}.low")).unwrap();
-            assert!((0.0..=at).contains(&low) && at <= 1.0);
+            assert!((0.0..=accuracy).contains(&low) && accuracy <= 1.0);
         }
         assert_eq!(row.number("commonest").unwrap(), 0.5);
     }
     let figures = vision.figures(&rows).unwrap();
     assert_eq!(figures[1].name, "vision_resolution");
     // Other patches in number and other classes, from one folder of checkpoints.
-    let one = fs::read_dir(before.join("checkpoints")).unwrap();
-    let mut folders: Vec<_> = one.map(|f| f.unwrap().path()).collect();
+    let folders = fs::read_dir(before.join("checkpoints")).unwrap();
+    let mut folders: Vec<_> = folders.map(|f| f.unwrap().path()).collect();
     folders.sort();
     for path in &folders {
         let start = format!("start = {:?}", path.display().to_string());
@@ -250,7 +250,7 @@ fn settings_files_are_complete() {
     for (file, networks) in [("vision_papers.toml", 5), ("vision_digits.toml", 4)] {
         let file = root.join("experiments").join(file);
         let set = "images = \"x\"\nbackend = \"cpu\"".parse().unwrap();
-        let found = entry.configure(false, Some(&file), &set).unwrap();
-        assert_eq!(found.cells().unwrap().len(), networks);
+        let experiment = entry.configure(false, Some(&file), &set).unwrap();
+        assert_eq!(experiment.cells().unwrap().len(), networks);
     }
 }

@@ -92,10 +92,7 @@ fn crossing(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> u64 {
     assert!(f(low) > 1.0 && f(high) < 1.0);
     while high - low > 0.5 {
         let middle = 0.5 * (low + high);
-        match f(middle) > 1.0 {
-            true => low = middle,
-            false => high = middle,
-        }
+        if f(middle) > 1.0 { low = middle } else { high = middle }
     }
     low.floor() as u64
 }
@@ -112,8 +109,8 @@ fn the_weight_of_a_noise_column_in_lemma_3() {
         format!("\\approx {:.3}\\sqrt", 2.0 - 2.0_f64.sqrt()),
     ]);
     for draw in claim.draws(json!({}), None) {
-        let found = number(draw.witness(), "largest_weight_over_tau");
-        assert_eq!([found, 1.0 / tau].map(|w| format!("{w:.3}")), [&*weight; 2]);
+        let ratio = number(draw.witness(), "largest_weight_over_tau");
+        assert_eq!([ratio, 1.0 / tau].map(|w| format!("{w:.3}")), [&*weight; 2]);
     }
 }
 
@@ -200,10 +197,10 @@ fn the_range_of_figure_4() {
 fn a_loud_horizon_is_found() {
     let set = json!({"tokens": 2000, "clusters": 2, "dim": 100, "delta": 3, "tau": 0.55, "probability": 0.5});
     let theta = sheets().formula("aot.horizon_theta", set.clone());
-    let mut at = set;
-    at["theta"] = theta.into();
-    at.as_object_mut().unwrap().remove("probability");
-    let lambda = sheets().formula("aot.horizon_lambda", at);
+    let mut at_theta = set;
+    at_theta["theta"] = theta.into();
+    at_theta.as_object_mut().unwrap().remove("probability");
+    let lambda = sheets().formula("aot.horizon_lambda", at_theta);
     assert!((lambda / 2.0_f64.ln() - 1.0).abs() < 1e-5, "{theta}: {lambda}");
     // A score of 30θ·g must exceed the self score of 900.
     assert!(theta > 5.0 && theta < 15.0, "{theta}");

@@ -139,12 +139,12 @@ impl Claim for UnequalClusters {
         let s = params.get(NOISE_VARIANCE);
         let (c, query) = draw(params, streams)?;
         let ByDefinition { mean, others, longest } = clusters_by_definition(&c, s, query.view());
-        let found = self.posterior_mean(&c, query.view(), s)?;
-        if relative(&found, &mean, longest) <= IDENTITY && !telling(&c, others) {
+        let formula = self.posterior_mean(&c, query.view(), s)?;
+        if relative(&formula, &mean, longest) <= IDENTITY && !telling(&c, others) {
             let reason = "one cluster has all the weight, or the variances are too close to tell";
             return Ok(Outcome::uninformative(reason, witness! { "weight_of_the_others" => others }));
         }
-        Ok(same(&found, &mean, longest))
+        Ok(same(&formula, &mean, longest))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -157,8 +157,8 @@ impl UnequalClusters {
         let half = 0.5 * query.len() as f64;
         let scaled = |factor: &dyn Fn(f64) -> f64| {
             // The library's two formulas with other weights: w_a is multiplied by the change.
-            let one = |(w, v): (&f64, &f64)| w * factor(*v);
-            let mut weights: Vec<f64> = c.weights.iter().zip(&c.variances).map(one).collect();
+            let changed = |(w, v): (&f64, &f64)| w * factor(*v);
+            let mut weights: Vec<f64> = c.weights.iter().zip(&c.variances).map(changed).collect();
             let sum: f64 = weights.iter().sum();
             weights.iter_mut().for_each(|w| *w /= sum);
             let mutant = Clusters { weights, ..c.clone() };

@@ -78,11 +78,11 @@ impl Claim for OneStep {
         }
         let (mut gap, mut rounding): (f64, f64) = (0.0, 0.0);
         for (size, s, expected) in &sides {
-            let found = self.descend(context.view(), s.view(), (alpha, beta), *size, longest);
+            let descent = self.descend(context.view(), s.view(), (alpha, beta), *size, longest);
             let length = |v: &Array1<f64>| v.mapv(f64::abs).sum();
             let scale = length(s) * (1.0 + size / alpha) + size * longest;
-            gap = gap.max(length(&(found.step - expected)) / scale);
-            rounding = rounding.max(size * found.rounding / scale);
+            gap = gap.max(length(&(descent.step - expected)) / scale);
+            rounding = rounding.max(size * descent.rounding / scale);
         }
         if rounding.is_nan() || rounding > ROUNDED {
             let reason = "the differences of the energy are lost in rounding";
@@ -127,9 +127,9 @@ impl OneStep {
     ) -> Descent {
         // (7) as it is printed, at s + h e_i.
         let energy = |i: usize, h: f64| {
-            let mut at = s.to_owned();
-            at[i] += h;
-            self.energy(context, at.view(), alpha, beta)
+            let mut moved = s.to_owned();
+            moved[i] += h;
+            self.energy(context, moved.view(), alpha, beta)
         };
         // Scores change by 0.01 over this length.
         let h = 0.01 / (beta * longest).max(0.01);
@@ -212,7 +212,7 @@ impl Claim for OneStepWins {
         // All answers lie in the span of the tokens: its coordinates suffice.
         let within = basis.t();
         let memory = DenseMemory::new(within.dot(&prompt.context).view(), 1.0, 1.0 / s)?;
-        let (mut one, mut rival, mut ties) = (0.0, 0.0, 0);
+        let (mut one_step, mut rival, mut ties) = (0.0, 0.0, 0);
         for (target, query) in targets.columns().into_iter().zip(queries.columns()) {
             let (target, projected) = (within.dot(&target), within.dot(&query));
             let loss = |x: &Array1<f64>| (x - &target).mapv(|v| v * v).sum();
@@ -221,7 +221,7 @@ impl Claim for OneStepWins {
                 true => within.dot(&prompt.prior.posterior_mean(query, s)?),
                 false => rival_of(params, &memory, projected.view())?,
             };
-            one += loss(&step) / count as f64;
+            one_step += loss(&step) / count as f64;
             rival += loss(&answer) / count as f64;
             let apart = (&step - &answer).mapv(f64::abs).sum();
             ties += usize::from(apart <= TIE * params.get(RADIUS));
@@ -231,10 +231,10 @@ impl Claim for OneStepWins {
             return Ok(Outcome::uninformative(reason, Witness::new()));
         }
         let better = match self.reversed {
-            true => one - rival,
-            false => rival - one - self.margin * params.get(RADIUS).powi(2),
+            true => one_step - rival,
+            false => rival - one_step - self.margin * params.get(RADIUS).powi(2),
         };
-        Ok(value(better, witness! { "loss_of_one_step" => one, "loss_of_the_other" => rival }))
+        Ok(value(better, witness! { "loss_of_one_step" => one_step, "loss_of_the_other" => rival }))
     }
 
     /// The mean of the paired differences is positive.
@@ -249,14 +249,14 @@ impl Claim for OneStepWins {
 
     /// The means of both losses beside the difference, since one trial says nothing of them.
     fn judge(&self, params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
-        let mut found = verdict::judge(self.promise(params), outcomes, level)?;
-        if let Verdict::Refuted { witness } = &mut found.verdict {
+        let mut judgement = verdict::judge(self.promise(params), outcomes, level)?;
+        if let Verdict::Refuted { witness } = &mut judgement.verdict {
             for name in ["loss_of_one_step", "loss_of_the_other"] {
                 let Estimate { low, high, .. } = mean_of(name, outcomes, level)?;
                 witness.insert(name.into(), serde_json::json!([low, high]));
             }
         }
-        Ok(found)
+        Ok(judgement)
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -265,8 +265,8 @@ impl Claim for OneStepWins {
 }
 
 fn mean_of(name: &str, outcomes: &[Outcome], level: f64) -> Result<Estimate> {
-    let one = |o: &Outcome| o.witness().get(name).and_then(serde_json::Value::as_f64);
-    let values: Vec<f64> = outcomes.iter().filter_map(one).collect();
+    let loss = |o: &Outcome| o.witness().get(name).and_then(serde_json::Value::as_f64);
+    let values: Vec<f64> = outcomes.iter().filter_map(loss).collect();
     mean(&values, level)
 }
 
@@ -280,8 +280,7 @@ fn rival_of(params: &Params, memory: &DenseMemory, query: ArrayView1<f64>) -> Re
         return Ok(nearest(memory.context(), query));
     }
     let start = query.to_owned().insert_axis(Axis(1));
-    let mut found = memory.minima_from(start.view())?;
-    Ok(found.minima.swap_remove(0).state)
+    Ok(memory.minima_from(start.view())?.minima.swap_remove(0).state)
 }
 
 fn nearest(context: ArrayView2<f64>, query: ArrayView1<f64>) -> Array1<f64> {

@@ -66,18 +66,18 @@ impl Claim for Valleys {
 
     fn schema(&self) -> Schema {
         // Larger d and L take minutes: eigenvalues in d + 1 dimensions and L exponentials per step of descent.
-        let mut all = vec![
+        let mut schema = vec![
             AMBIENT.or(2),
             DIM.within(Domain::Whole(0, 30)).or(1),
             RADIUS.or(1.0),
             CONTEXT.within(Domain::Whole(1, 5000)).or(20),
         ];
         if self.figure {
-            all.push(NOISE_VARIANCE.or(10.0));
+            schema.push(NOISE_VARIANCE.or(10.0));
         } else {
-            all.push(STRENGTH.or(0.95));
+            schema.push(STRENGTH.or(0.95));
         }
-        all
+        schema
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -119,10 +119,7 @@ impl Claim for Valleys {
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        match self.figure {
-            true => Promise::AtLeast(SOME),
-            false => Promise::Always,
-        }
+        if self.figure { Promise::AtLeast(SOME) } else { Promise::Always }
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -147,20 +144,17 @@ impl Claim for Valleys {
         let tokens = basis.t().dot(&prompt.context) / *radius;
         let far = normal_matrix(params.get(AMBIENT), STARTS, &mut streams.part("starts", 0));
         let memory = DenseMemory::new(tokens.view(), 1.0, self.strength(params))?;
-        let found = memory.minima_from(basis.t().dot(&far).view())?;
-        let minima = found.minima.len();
-        let tokens = found.minima.iter().filter(|m| m.token.is_some()).count();
-        let holds = match self.figure {
-            true => minima > 1 && (!self.tokens || tokens == minima),
-            false => minima == 1,
-        };
+        let valleys = memory.minima_from(basis.t().dot(&far).view())?;
+        let minima = valleys.minima.len();
+        let tokens = valleys.minima.iter().filter(|m| m.token.is_some()).count();
+        let holds = if self.figure { minima > 1 && (!self.tokens || tokens == minima) } else { minima == 1 };
         Ok(Outcome::Event {
             holds,
             witness: witness! {
                 "minima" => minima,
                 "of_them_tokens" => tokens,
-                "lowest" => (basis.dot(&found.minima[0].state) * *radius).to_vec(),
-                "shared_by" => found.minima[0].shared_by,
+                "lowest" => (basis.dot(&valleys.minima[0].state) * *radius).to_vec(),
+                "shared_by" => valleys.minima[0].shared_by,
             },
         })
     }

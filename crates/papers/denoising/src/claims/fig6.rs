@@ -53,14 +53,11 @@ const EVALUATED: f64 = 40.0;
 
 impl Claim for Minimum {
     fn sheet(&self) -> &'static Sheet {
-        match self.limit {
-            false => sheet!("denoise.fig6"),
-            true => sheet!("denoise.fig6_limit"),
-        }
+        if self.limit { sheet!("denoise.fig6_limit") } else { sheet!("denoise.fig6") }
     }
 
     fn schema(&self) -> Schema {
-        let mut all = vec![
+        let mut schema = vec![
             AMBIENT.or(16),
             DIM.or(8),
             RADIUS.or(1.0),
@@ -69,9 +66,9 @@ impl Claim for Minimum {
             PROMPTS.or(if self.limit { 400 } else { 200 }),
         ];
         if self.limit {
-            all.retain(|spec| spec.name != CONTEXT.name);
+            schema.retain(|spec| spec.name != CONTEXT.name);
         }
-        all
+        schema
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -81,10 +78,7 @@ impl Claim for Minimum {
     fn seconds(&self, params: &Params) -> f64 {
         let [n, d, prompts] = [AMBIENT, DIM, PROMPTS].map(|q| params.real(q));
         // A search over infinitely many tokens evaluates a Bessel ratio, some 100 products, per β.
-        let tokens = match self.limit {
-            true => d + 100.0,
-            false => params.real(CONTEXT),
-        };
+        let tokens = if self.limit { d + 100.0 } else { params.real(CONTEXT) };
         let frame = n * (d + 1.0).powi(2);
         prompts * (frame + EVALUATED * tokens * n) / PER_SECOND
     }
@@ -116,30 +110,29 @@ impl Claim for Minimum {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        let one = self.problem(params).memory(1);
-        one.saturating_mul(params.get(PROMPTS) as u64)
+        self.problem(params).memory(1).saturating_mul(params.get(PROMPTS) as u64)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let problem = self.problem(params);
-        let one = |i| problem.draw(&streams.child("prompt", i));
-        let prompts: Result<Vec<Prompt>> = (0..params.get(PROMPTS) as u64).map(one).collect();
+        let draw = |i| problem.draw(&streams.child("prompt", i));
+        let prompts: Result<Vec<Prompt>> = (0..params.get(PROMPTS) as u64).map(draw).collect();
         let landscape = if self.limit { ScaleLandscape::of_limit(prompts?)? } else { ScaleLandscape::new(prompts?)? };
         let s = params.get(NOISE_VARIANCE);
         let (low, high) = SEARCHED;
-        let found = landscape.minimum(low / s, high / s)?;
+        let minimum = landscape.minimum(low / s, high / s)?;
         let ends = [low, high].map(|b| landscape.moments(b / s).map(|m| m.loss(m.best_alpha())));
         let [Ok(first), Ok(last)] = ends else {
             return Err(Error::undefined("the loss is not finite at the ends of the search"));
         };
-        if first.max(last) - found.loss <= FLAT * found.loss {
+        if first.max(last) - minimum.loss <= FLAT * minimum.loss {
             let reason = "the loss does not depend on beta";
             return Ok(Outcome::uninformative(reason, Witness::new()));
         }
         let said = if self.deviation { 1.0 / s.sqrt() } else { self.scale / s };
         Ok(value(
-            (found.beta / said).ln(),
-            witness! { "beta_min" => found.beta, "alpha_min" => found.alpha, "loss" => found.loss },
+            (minimum.beta / said).ln(),
+            witness! { "beta_min" => minimum.beta, "alpha_min" => minimum.alpha, "loss" => minimum.loss },
         ))
     }
 

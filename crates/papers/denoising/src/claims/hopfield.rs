@@ -31,9 +31,9 @@ impl Claim for LinearStep {
     }
 
     fn schema(&self) -> Schema {
-        let mut all = parameters(50, 1.0);
-        all[2] = CONTEXT.within(Domain::Whole(1, 1000)).or(50);
-        all
+        let mut schema = parameters(50, 1.0);
+        schema[2] = CONTEXT.within(Domain::Whole(1, 1000)).or(50);
+        schema
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -52,17 +52,17 @@ impl Claim for LinearStep {
         let size = if self.unit_step { 1.0 } else { gamma * (1.0 + self.longer) };
         // (A.21) term by term, and its central differences, exact for a quadratic at any h.
         let energy = |i: usize, h: f64| {
-            let mut at = s.clone();
-            at[i] += h;
-            let overlaps = x.t().dot(&at);
+            let mut moved = s.clone();
+            moved[i] += h;
+            let overlaps = x.t().dot(&moved);
             let second = overlaps.dot(&overlaps) / x.ncols() as f64;
-            factor * (at.dot(&at) / (2.0 * gamma) - 0.5 * second)
+            factor * (moved.dot(&moved) / (2.0 * gamma) - 0.5 * second)
         };
         let h = (s.dot(s) / s.len() as f64).sqrt();
         let step = (0..s.len()).map(|i| s[i] - size * (energy(i, h) - energy(i, -h)) / (2.0 * h));
         let step: Vec<f64> = step.collect();
-        let (one, scaled) = (Array2::eye(s.len()), Array2::eye(s.len()) * gamma);
-        let layer = linear_attention(x.view(), one.view(), scaled.view(), s.view());
+        let (identity, scaled) = (Array2::eye(s.len()), Array2::eye(s.len()) * gamma);
+        let layer = linear_attention(x.view(), identity.view(), scaled.view(), s.view());
         let apart: f64 = step.iter().zip(&layer).map(|(a, b)| (a - b).abs()).sum();
         let gap = apart / (s.dot(s) + layer.dot(&layer)).sqrt();
         if !gap.is_finite() {
@@ -145,18 +145,15 @@ const LEAST_NOISE: f64 = 1e-6;
 
 impl Claim for PositiveDefinite {
     fn sheet(&self) -> &'static Sheet {
-        match self.printed() {
-            true => sheet!("denoise.a23"),
-            false => sheet!("denoise.a23_corrected"),
-        }
+        if self.printed() { sheet!("denoise.a23") } else { sheet!("denoise.a23_corrected") }
     }
 
     fn schema(&self) -> Schema {
-        let mut all = parameters(500, if self.printed() { 1.0 } else { 0.2 });
+        let mut schema = parameters(500, if self.printed() { 1.0 } else { 0.2 });
         if !self.printed() {
-            all.retain(|spec| spec.name != CONTEXT.name);
+            schema.retain(|spec| spec.name != CONTEXT.name);
         }
-        all
+        schema
     }
 
     fn validate(&self, params: &Params) -> Result<()> {

@@ -122,8 +122,8 @@ impl Claim for Jacobian {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let Drawn { context: x, state, m: w_pv, other: w_kq } = draw(params, streams);
-        let found = numerical_jacobian(x.view(), w_pv.view(), w_kq.view(), &state);
-        let (numerical, rounding) = (found.jacobian, found.rounding);
+        let estimate = numerical_jacobian(x.view(), w_pv.view(), w_kq.view(), &state);
+        let (numerical, rounding) = (estimate.jacobian, estimate.rounding);
         if rounding.is_nan() || rounding > ROUNDED {
             return Ok(saturated("random", rounding));
         }
@@ -184,11 +184,11 @@ impl Condition {
     pub const CORRECTED: Self = Condition { form: Form::Corrected };
 
     /// The distance of weights from the condition: 0 where it holds.
-    fn defect(&self, found: &Symmetry, pv: ArrayView2<f64>, kq: ArrayView2<f64>) -> f64 {
+    fn defect(&self, symmetry: &Symmetry, pv: ArrayView2<f64>, kq: ArrayView2<f64>) -> f64 {
         match self.form {
-            Form::Printed => found.printed,
-            Form::Corrected => found.jacobian,
-            Form::Loose => (found.jacobian - 0.01).max(0.0),
+            Form::Printed => symmetry.printed,
+            Form::Corrected => symmetry.jacobian,
+            Form::Loose => (symmetry.jacobian - 0.01).max(0.0),
             Form::Equal => (&pv - &kq).mapv(f64::abs).sum(),
             Form::Product => symmetry::asymmetry(pv.dot(&kq).view()),
             Form::Symmetric => symmetry::asymmetry(pv) + symmetry::asymmetry(kq),
@@ -202,11 +202,11 @@ const NEARLY: f64 = 1e-3;
 
 /// Kinds of weights (W_PV, W_KQ), gradients and others.
 fn kinds(m: &Array2<f64>, other: &Array2<f64>) -> Vec<(&'static str, Array2<f64>, Array2<f64>)> {
-    let one = Array2::eye(m.nrows());
+    let identity = Array2::eye(m.nrows());
     let even = |a: &Array2<f64>| a + &a.t();
     let transposed = m.t().to_owned();
     vec![
-        ("scaled identities", &one * 1.5, &one * 0.7),
+        ("scaled identities", &identity * 1.5, &identity * 0.7),
         ("W_KQ = c W_PV^T", m.clone(), &transposed * 0.6),
         ("W_KQ = W_PV", m.clone(), m.clone()),
         ("unrelated", m.clone(), other.clone()),
@@ -251,8 +251,8 @@ impl Claim for Condition {
                 return Ok(saturated(name, numerical.rounding));
             }
             let asymmetry = symmetry::asymmetry(numerical.jacobian.view());
-            let found = symmetry::test(x, pv.view(), kq.view(), state.view())?;
-            let defect = self.defect(&found, pv.view(), kq.view());
+            let symmetry = symmetry::test(x, pv.view(), kq.view(), state.view())?;
+            let defect = self.defect(&symmetry, pv.view(), kq.view());
             if defect > ROUNDING && defect < NEITHER {
                 let witness = witness! { "weights" => name, "defect_of_the_condition" => defect };
                 let reason = "the condition fails by less than the numerical Jacobian tells";

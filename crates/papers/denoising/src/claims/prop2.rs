@@ -114,10 +114,7 @@ const RATIO: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 impl Claim for Prop2Loss {
     fn sheet(&self) -> &'static Sheet {
-        match self.shrunk {
-            false => sheet!("denoise.prop2_loss"),
-            true => sheet!("denoise.prop2_loss_corrected"),
-        }
+        if self.shrunk { sheet!("denoise.prop2_loss_corrected") } else { sheet!("denoise.prop2_loss") }
     }
 
     fn schema(&self) -> Schema {
@@ -172,10 +169,7 @@ impl Claim for Prop2Loss {
         let printed = linear::mmse(&vec![s0; d], sz);
         let mean = loss / count as f64;
         let difference = difference / count as f64;
-        let ratio = match self.shrunk {
-            true => mean / printed,
-            false => 1.0 + self.share * difference / printed,
-        };
+        let ratio = if self.shrunk { mean / printed } else { 1.0 + self.share * difference / printed };
         Ok(value(
             ratio,
             witness! { "loss_with_the_factor" => mean, "more_without_it" => difference, "right_side" => printed },
@@ -200,9 +194,6 @@ impl Claim for Prop2Loss {
 impl Prop2Loss {
     fn band(&self, params: &Params) -> f64 {
         let excess = params.get(NOISE_VARIANCE) / params.get(TOKEN_VARIANCE);
-        match self.shrunk {
-            true => BAND,
-            false => BAND.min(SHARE * excess),
-        }
+        if self.shrunk { BAND } else { BAND.min(SHARE * excess) }
     }
 }

@@ -117,13 +117,13 @@ impl Claim for Prop3 {
             Form::Corrected if self.lower_orders => r * bessel_ratio(sphere::order(d) - 0.5, r * norm / s),
             Form::Corrected => sphere::shrinkage(d, r, noise, norm),
         };
-        let found = projected * (length / norm);
-        let agree = relative(&found, &definition, r) <= IDENTITY;
+        let formula = projected * (length / norm);
+        let agree = relative(&formula, &definition, r) <= IDENTITY;
         if self.form == Form::Printed && agree && s != 1.0 && !telling(params, norm) {
             let reason = "both arguments give the same ratio to 1e-7";
             return Ok(Outcome::uninformative(reason, Witness::new()));
         }
-        Ok(same(&found, &definition, r))
+        Ok(same(&formula, &definition, r))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -74,17 +74,17 @@ impl Claim for Prop4 {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         let (c, query) = clusters(params, s0, self.unequal_norms, streams)?;
         let (means, x) = (c.means.view(), query.view());
-        let mut found = equal_variances(means, &c.weights, s0, sz * (1.0 + self.louder), x);
+        let mut formula = equal_variances(means, &c.weights, s0, sz * (1.0 + self.louder), x);
         if self.no_residual {
-            found = found - &query * (s0 / (s0 + sz));
+            formula = formula - &query * (s0 / (s0 + sz));
         }
         if self.temperature {
             // The attention part of (A.6), with the residual of (A.5).
             let attention = equal_variances(means, &c.weights, 0.0, sz, x);
-            found = &query * (s0 / (s0 + sz)) + attention * (sz / (s0 + sz));
+            formula = &query * (s0 / (s0 + sz)) + attention * (sz / (s0 + sz));
         }
         let definition = clusters_by_definition(&c, sz, x);
-        Ok(same(&found, &definition.mean, definition.longest))
+        Ok(same(&formula, &definition.mean, definition.longest))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -136,7 +136,7 @@ impl Claim for Prop4Limit {
         let (c, query) = clusters(params, 0.0, self.unequal_norms, streams)?;
         let (means, x) = (c.means.view(), query.view());
         let width = if self.temperature { sz.sqrt() } else { sz * (1.0 + self.louder) };
-        let found = equal_variances(means, &c.weights, 0.0, width, x);
+        let formula = equal_variances(means, &c.weights, 0.0, width, x);
         // By definition: points weighted by the density of the noise that leads from them to x~.
         let mut logs = vec![];
         let mut points = vec![];
@@ -147,10 +147,10 @@ impl Claim for Prop4Limit {
         }
         let definition = average(&logs, &points);
         let radius = params.get(RADIUS);
-        let gap = relative(&found, &definition, radius);
+        let gap = relative(&formula, &definition, radius);
         // The limit: (A.5) approaches it in proportion to sigma_0^2.
         let error = |s0: f64| {
-            let near = equal_variances(means, &c.weights, s0, sz, x) - &found;
+            let near = equal_variances(means, &c.weights, s0, sz, x) - &formula;
             near.dot(&near).sqrt()
         };
         // Scores of size R |x~| / sigma_Z^2 change by a share sigma_0^2 / sigma_Z^2: by 1e-3 at most.

@@ -63,14 +63,14 @@ pub fn judge(outcomes: &[Outcome], level: f64) -> Result<Judgement> {
         numbers.ok_or_else(|| Error::undefined(format!("a trial left no finite {name}")))
     };
     let errors: Result<Vec<_>> = outcomes.iter().map(|o| series(o, "error2")).collect();
-    let at = outcomes.first().map_or(Ok(vec![]), |o| series(o, "L"))?;
-    let exponent = log_log_slope_of_means(&at, &errors?, level)?;
+    let lengths = outcomes.first().map_or(Ok(vec![]), |o| series(o, "L"))?;
+    let exponent = log_log_slope_of_means(&lengths, &errors?, level)?;
     let (low, high) = (-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND);
-    let mut found = judge_estimate(low, high, exponent, outcomes.len());
-    if let Verdict::Refuted { witness } = &mut found.verdict {
+    let mut judgement = judge_estimate(low, high, exponent, outcomes.len());
+    if let Verdict::Refuted { witness } = &mut judgement.verdict {
         *witness = witness! { "exponent_of_L" => exponent.value };
     }
-    Ok(found)
+    Ok(judgement)
 }
 
 /// The promise of [`judge`] in words.
@@ -119,19 +119,19 @@ pub fn asymptotic(
     limits: &Array2<f64>,
     shortest: usize,
 ) -> Result<Option<Kept>> {
-    let (mut kept, mut variances) = (vec![], vec![]);
+    let (mut indices, mut variances) = (vec![], vec![]);
     for (i, (query, limit)) in queries.columns().into_iter().zip(limits.columns()).enumerate() {
-        let found = prior.asymptotics(query, beta, limit)?;
-        let long = shortest as f64 >= LONG * found.length;
-        if long && found.spread >= RESOLVED && found.variance.is_finite() {
-            kept.push(i);
-            variances.push(found.variance);
+        let asymptotics = prior.asymptotics(query, beta, limit)?;
+        let long = shortest as f64 >= LONG * asymptotics.length;
+        if long && asymptotics.spread >= RESOLVED && asymptotics.variance.is_finite() {
+            indices.push(i);
+            variances.push(asymptotics.variance);
         }
     }
-    if kept.is_empty() {
+    if indices.is_empty() {
         return Ok(None);
     }
-    Ok(Some(Kept { queries: queries.select(Axis(1), &kept), limits: limits.select(Axis(1), &kept), variances }))
+    Ok(Some(Kept { queries: queries.select(Axis(1), &indices), limits: limits.select(Axis(1), &indices), variances }))
 }
 
 /// The outcome of a trial without a query in the asymptotic regime.
@@ -162,16 +162,16 @@ fn share(problem: &Denoising, beta: f64, shortest: usize) -> Result<f64> {
         (tasks, queries) = (1, each * tasks as usize);
         problem.ambient = d + 1;
     }
-    let mut kept = 0;
+    let mut count = 0;
     for task in 0..tasks {
         let streams = Streams::new(0, "denoise.pilot", 0, task);
         let prior = problem.draw_prior(&streams)?;
         let (_, drawn) = problem.draw_queries(&prior, queries, &streams)?;
         let limits = limits(&prior, beta, &drawn)?;
-        let found = asymptotic(&prior, beta, &drawn, &limits, shortest)?;
-        kept += found.map_or(0, |kept| kept.variances.len());
+        let kept = asymptotic(&prior, beta, &drawn, &limits, shortest)?;
+        count += kept.map_or(0, |kept| kept.variances.len());
     }
-    Ok(kept as f64 / (tasks as usize * queries) as f64)
+    Ok(count as f64 / (tasks as usize * queries) as f64)
 }
 
 /// Limits of softmax attention at `queries` (n, M).
@@ -252,9 +252,9 @@ mod tests {
         let draw = |name, count| normal_matrix(3, count, &mut streams.part(name, 0));
         let (context, queries, limits) = (draw("context", 96), draw("queries", 2), draw("limits", 2));
         let kept = Kept { queries, limits, variances: vec![2.0, 0.5] };
-        let found = softmax_errors(context.view(), (0.9, 4.0), &kept);
+        let errors = softmax_errors(context.view(), (0.9, 4.0), &kept);
         let (w_pv, w_kq) = (Array2::eye(3) * 0.9, Array2::eye(3) * 4.0);
-        for (length, found) in lengths(6).into_iter().zip(found) {
+        for (length, error) in lengths(6).into_iter().zip(errors) {
             let mut plain = vec![];
             for (i, variance) in kept.variances.iter().enumerate() {
                 let (query, limit) = (kept.queries.column(i), kept.limits.column(i));
@@ -265,7 +265,7 @@ mod tests {
                 }
             }
             let plain = plain.iter().sum::<f64>() / plain.len() as f64;
-            assert!((found / plain - 1.0).abs() < 1e-12, "{length}: {found} {plain}");
+            assert!((error / plain - 1.0).abs() < 1e-12, "{length}: {error} {plain}");
         }
     }
 
@@ -278,7 +278,7 @@ mod tests {
         let drawn = |above: f64, check: u64| -> Vec<Outcome> {
             let mut rng = Streams::new(14, "denoise_rate", 1, check).part("errors", 0);
             let blocks = 1 << (DOUBLINGS - 1);
-            let one = |_| {
+            let trial = |_| {
                 let sums: Array2<f64> = normal_matrix(blocks, 1, &mut rng);
                 let error = |doubling: u32| {
                     let size = 1_usize << doubling;
@@ -288,13 +288,10 @@ mod tests {
                 };
                 outcome(10, &(0..DOUBLINGS).map(error).collect::<Vec<_>>())
             };
-            (0..trials(1)).map(one).collect()
+            (0..trials(1)).map(trial).collect()
         };
         let share = |above: f64, kind: VerdictKind| {
-            let given = |check: &u64| {
-                let found = judge(&drawn(above, *check), 0.95).unwrap();
-                found.verdict.kind() == kind
-            };
+            let given = |check: &u64| judge(&drawn(above, *check), 0.95).unwrap().verdict.kind() == kind;
             let hits = (0..CHECKS).filter(given).count() as u64;
             binomial(hits, CHECKS, 1.0 - 2e-6).unwrap()
         };

@@ -39,8 +39,8 @@ pub fn sphere_problem(params: &Params, context: usize) -> Denoising {
 
 /// The outcome of an identity between two vectors: their distance relative to the second plus `scale`, the length
 /// of the terms that may cancel in it.
-pub fn same(found: &Array1<f64>, expected: &Array1<f64>, scale: f64) -> Outcome {
-    let gap = relative(found, expected, scale);
+pub fn same(formula: &Array1<f64>, expected: &Array1<f64>, scale: f64) -> Outcome {
+    let gap = relative(formula, expected, scale);
     if !gap.is_finite() {
         return not_finite();
     }
@@ -50,15 +50,15 @@ pub fn same(found: &Array1<f64>, expected: &Array1<f64>, scale: f64) -> Outcome 
         tol: IDENTITY,
         relation: Relation::Equal,
         witness: witness! {
-            "relative_gap" => gap, "formula" => found.to_vec(), "by_definition" => expected.to_vec()
+            "relative_gap" => gap, "formula" => formula.to_vec(), "by_definition" => expected.to_vec()
         },
     }
 }
 
 /// The distance of two vectors relative to the second plus `scale`.
-pub fn relative(found: &Array1<f64>, expected: &Array1<f64>, scale: f64) -> f64 {
+pub fn relative(value: &Array1<f64>, expected: &Array1<f64>, scale: f64) -> f64 {
     let length = |v: &Array1<f64>| v.dot(v).sqrt();
-    length(&(found - expected)) / (length(expected) + scale)
+    length(&(value - expected)) / (length(expected) + scale)
 }
 
 /// Draws without contexts behind a share that decides a hypothesis: a standard deviation of .035 at one half.
@@ -66,8 +66,8 @@ const PILOT: u64 = 200;
 
 /// Share of draws that are informative, over streams of their own.
 pub fn share(informative: impl Fn(&Streams) -> Result<bool>) -> f64 {
-    let one = |i| informative(&Streams::new(0, "denoise.pilot", 0, i)).unwrap_or(false);
-    (0..PILOT).filter(|i| one(*i)).count() as f64 / PILOT as f64
+    let tells = |i| informative(&Streams::new(0, "denoise.pilot", 0, i)).unwrap_or(false);
+    (0..PILOT).filter(|i| tells(*i)).count() as f64 / PILOT as f64
 }
 
 /// The outcome of a trial whose numbers leave the range of f64.
@@ -83,14 +83,14 @@ pub fn value(value: f64, witness: Witness) -> Outcome {
     Outcome::Value { value, witness }
 }
 
-/// The outcome of a trial that measures the exponent of `errors` as a power of `at`; uninformative where an error
+/// The outcome of a trial that measures the exponent of `errors` as a power of `sizes`; uninformative where an error
 /// is not well above its `rounding`.
-pub fn exponent(at: &[f64], errors: &[f64], rounding: &[f64], witness: Witness) -> Result<Outcome> {
+pub fn exponent(sizes: &[f64], errors: &[f64], rounding: &[f64], witness: Witness) -> Result<Outcome> {
     let lost = |(error, rounding): (&f64, &f64)| *error <= ABOVE_ROUNDING * rounding;
     if errors.iter().zip(rounding).any(lost) {
         return Ok(Outcome::uninformative("the remainder is lost in rounding", witness));
     }
-    Ok(value(log_log_slope(at, errors, 0.95)?.value, witness))
+    Ok(value(log_log_slope(sizes, errors, 0.95)?.value, witness))
 }
 
 /// Least ratio of a remainder to its rounding error: rounding then moves an exponent over two decades by .005.
@@ -161,10 +161,10 @@ pub fn clusters_by_definition(clusters: &Clusters, sigma_z2: f64, query: ArrayVi
     }
     let largest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let weights: Vec<f64> = logs.iter().map(|ln| (ln - largest).exp()).collect();
-    let all: f64 = weights.iter().sum();
+    let total: f64 = weights.iter().sum();
     let most = weights.iter().position(|w| *w == 1.0).unwrap_or(0);
     let others = weights.iter().enumerate().filter(|(a, _)| *a != most);
-    ByDefinition { mean: average(&logs, &centres), others: others.map(|(_, w)| w).sum::<f64>() / all, longest }
+    ByDefinition { mean: average(&logs, &centres), others: others.map(|(_, w)| w).sum::<f64>() / total, longest }
 }
 
 /// The mean of vectors with weights given by their logarithms.

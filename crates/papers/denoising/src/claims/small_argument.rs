@@ -54,8 +54,8 @@ impl Claim for LemmaF1 {
         let remainder = |beta: &f64| {
             let mut p = v.mapv(|x| beta * x).to_vec();
             Softmax.apply(&mut p);
-            let one = |(p, x): (&f64, &f64)| (p * length as f64 - 1.0 - beta * (x - mean)).powi(2);
-            p.iter().zip(v).map(one).sum::<f64>().sqrt()
+            let square = |(p, x): (&f64, &f64)| (p * length as f64 - 1.0 - beta * (x - mean)).powi(2);
+            p.iter().zip(v).map(square).sum::<f64>().sqrt()
         };
         let errors: Vec<f64> = SMALL.iter().map(remainder).collect();
         // L weights of order 1/L, times L.
@@ -174,8 +174,8 @@ impl Claim for PropF2Coefficient {
         }
         let epsilon = SCORE / largest;
         let odd = expansion.remainder(epsilon) - expansion.remainder(-epsilon);
-        let found = odd / (2.0 * epsilon);
-        let gap = norm(&(&found - &coefficient)) / scale;
+        let quotient = odd / (2.0 * epsilon);
+        let gap = norm(&(&quotient - &coefficient)) / scale;
         Ok(Outcome::Gap {
             lhs: gap,
             rhs: 0.0,
@@ -183,7 +183,7 @@ impl Claim for PropF2Coefficient {
             relation: Relation::Equal,
             witness: witness! {
                 "relative_gap" => gap,
-                "remainder_over_epsilon" => found.to_vec(),
+                "remainder_over_epsilon" => quotient.to_vec(),
                 "coefficient" => coefficient.to_vec(),
             },
         })
@@ -254,13 +254,13 @@ impl Expansion {
         let lengths = values.columns().into_iter().map(|v| v.dot(&v).sqrt());
         let spread = self.centred.mapv(|v| v * v);
         let mean = spread.sum() / spread.len() as f64;
-        let (mut all, mut uncancelled) = (0.0, 0.0);
+        let (mut scale, mut uncancelled) = (0.0, 0.0);
         for (length, s) in lengths.zip(&spread) {
-            all += length * (s - mean).abs();
+            scale += length * (s - mean).abs();
             uncancelled += length * (s + mean);
         }
         let share = 0.5 / spread.len() as f64;
-        (share * all, share * uncancelled)
+        (share * scale, share * uncancelled)
     }
 }
 

@@ -66,11 +66,11 @@ impl Claim for Theorem31 {
         let error = |length: usize| {
             let contexts = prompt.context.axis_chunks_iter(Axis(1), length);
             let count = (contexts.len() * queries.ncols()) as f64;
-            let one = |x: ArrayView2<f64>| {
+            let squares = |x: ArrayView2<f64>| {
                 let distance = x.dot(&x.t().dot(&queries)) * (gamma / length as f64) - &best;
                 distance.iter().map(|x| x * x).sum::<f64>()
             };
-            contexts.map(one).sum::<f64>() / count
+            contexts.map(squares).sum::<f64>() / count
         };
         let errors: Vec<f64> = rate::lengths(shortest).into_iter().map(error).collect();
         Ok(rate::outcome(shortest, &errors))

@@ -183,18 +183,18 @@ impl Claim for Theorem32Rate {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let (d, r, s) = sphere_of(params);
-        let found = sphere::softmax_asymptotics(d, r, s);
+        let asymptotics = sphere::softmax_asymptotics(d, r, s);
         vec![
             Hypothesis::new(
                 "asymptotic regime",
                 "L large [here: L >= 100 L*, where 2 L*/L is the share of the next order]",
-                params.real(CONTEXT) / found.length - 6.0 / RATE_BAND,
+                params.real(CONTEXT) / asymptotics.length - 6.0 / RATE_BAND,
             ),
             Hypothesis::new(
                 "typical queries",
                 "the mean over queries is not that of rare ones [here: the constant's relative variance over \
                  queries is at most 10]",
-                MOST_VARIANCE - found.relative_variance,
+                MOST_VARIANCE - asymptotics.relative_variance,
             ),
         ]
     }
@@ -230,9 +230,9 @@ impl Claim for Theorem32Rate {
         // own scatter averages over the queries. (1.96 + 2.33) standard errors must fit into two thirds of the
         // band.
         let (d, r, s) = sphere_of(params);
-        let found = sphere::softmax_asymptotics(d, r, s);
-        let own = found.relative_variance / params.real(QUERIES);
-        let shared = 2.0 * found.along.powi(2) * (1.0 + found.relative_variance);
+        let asymptotics = sphere::softmax_asymptotics(d, r, s);
+        let own = asymptotics.relative_variance / params.real(QUERIES);
+        let shared = 2.0 * asymptotics.along.powi(2) * (1.0 + asymptotics.relative_variance);
         let needed = (own + shared) * (4.29 / (RATE_BAND * 2.0 / 3.0)).powi(2);
         // Out of scope it may not be a number.
         if needed.is_nan() {

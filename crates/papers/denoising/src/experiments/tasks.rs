@@ -163,8 +163,8 @@ impl Task {
         let baselines = Baseline::all(&self.problem.family);
         let draw = |i| self.draw(&streams.child(name, i));
         let losses = |prompt: &Prompt| -> Result<Vec<f64>> {
-            let one = |b: &Baseline| b.square(prompt, self.problem.sigma_z2);
-            baselines.iter().map(one).collect()
+            let square = |b: &Baseline| b.square(prompt, self.problem.sigma_z2);
+            baselines.iter().map(square).collect()
         };
         let (prompts, each) = Prompts::draw(count, attention, draw, losses)?;
         let parts = (count * self.problem.ambient) as f64;
@@ -233,10 +233,7 @@ impl Baseline {
     /// Its name in rows.
     pub fn name(self) -> &'static str {
         match self {
-            Baseline::Predictor(p) => {
-                let at = Predictor::ALL.iter().position(|q| *q == p);
-                at.map_or("", |i| Predictor::NAMES[i])
-            }
+            Baseline::Predictor(p) => Predictor::ALL.iter().position(|q| *q == p).map_or("", |i| Predictor::NAMES[i]),
             Baseline::Code => "code",
             Baseline::Limit => "limit",
         }
@@ -245,7 +242,7 @@ impl Baseline {
     /// $\|\hat x - x\|^2$ on a prompt.
     fn square(self, prompt: &Prompt, sigma_z2: f64) -> Result<f64> {
         let (query, prior) = (prompt.query.view(), &prompt.prior);
-        let found = match (self, prior) {
+        let answer = match (self, prior) {
             (Baseline::Predictor(p), _) => p.predict(prior, prompt.context.view(), query, sigma_z2)?,
             (Baseline::Code, Prior::Sphere { basis, radius }) => {
                 let c = basis.t().dot(&query);
@@ -258,7 +255,7 @@ impl Baseline {
             // `all` pairs them with their tasks.
             _ => prompt.query.clone(),
         };
-        Ok(distance2(found.view(), prompt.target.view()))
+        Ok(distance2(answer.view(), prompt.target.view()))
     }
 }
 

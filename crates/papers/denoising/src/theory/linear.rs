@@ -122,9 +122,9 @@ const TRACY_WIDOM_PERCENT: f64 = -3.8954;
 /// ```
 pub fn indefinite_up_to(d: usize, sigma0_2: f64, sigma_z2: f64) -> Option<u64> {
     let above = |length: f64| {
-        let (root, own) = ((length - 0.5).sqrt(), (d as f64 - 0.5).sqrt());
-        let edge = (root + own).powi(2);
-        let width = (root + own) * (1.0 / root + 1.0 / own).cbrt();
+        let (root, dim_root) = ((length - 0.5).sqrt(), (d as f64 - 0.5).sqrt());
+        let edge = (root + dim_root).powi(2);
+        let width = (root + dim_root) * (1.0 / root + 1.0 / dim_root).cbrt();
         // λ_max - L without the cancellation of L.
         let excess = edge - length + TRACY_WIDOM_PERCENT * width;
         excess >= length * sigma_z2 / sigma0_2

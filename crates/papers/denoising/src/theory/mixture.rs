@@ -53,15 +53,15 @@ impl Clusters {
     /// Posterior weights of the clusters given the query.
     pub(crate) fn responsibilities(&self, query: ArrayView1<f64>, sigma_z2: f64, weight: Weight) -> Vec<f64> {
         let half = 0.5 * query.len() as f64;
-        let one = |(a, mean): (usize, ArrayView1<f64>)| {
-            let (total, own) = (sigma_z2 + self.variances[a], self.variances[a]);
+        let log_weight = |(a, mean): (usize, ArrayView1<f64>)| {
+            let (total, variance) = (sigma_z2 + self.variances[a], self.variances[a]);
             let normaliser = match weight {
                 Weight::Corrected => -half * total.ln(),
-                Weight::Printed => half * (total / own).ln(),
+                Weight::Printed => half * (total / variance).ln(),
             };
             self.weights[a].ln() + normaliser - 0.5 * distance2(query, mean) / total
         };
-        let mut logs: Vec<f64> = self.means.columns().into_iter().enumerate().map(one).collect();
+        let mut logs: Vec<f64> = self.means.columns().into_iter().enumerate().map(log_weight).collect();
         softmax(&mut logs);
         logs
     }
@@ -100,9 +100,9 @@ impl Clusters {
         let p = self.responsibilities(query, sigma_z2, weight);
         let mut mean = Array1::zeros(query.len());
         for (a, centre) in self.means.columns().into_iter().enumerate() {
-            let own = self.variances[a];
-            let total = own + sigma_z2;
-            mean.scaled_add(p[a] * own / total, &query);
+            let variance = self.variances[a];
+            let total = variance + sigma_z2;
+            mean.scaled_add(p[a] * variance / total, &query);
             mean.scaled_add(p[a] * sigma_z2 / total, &centre);
         }
         Ok(mean)
@@ -116,11 +116,11 @@ impl Clusters {
     pub(super) fn tilted_mean(&self, query: ArrayView1<f64>, beta: f64) -> Result<Array1<f64>> {
         self.validate()?;
         let norm2 = query.dot(&query);
-        let one = |(a, mean): (usize, ArrayView1<f64>)| {
+        let log_weight = |(a, mean): (usize, ArrayView1<f64>)| {
             self.weights[a].ln() + beta * mean.dot(&query) + 0.5 * beta * beta * self.variances[a] * norm2
         };
         let means = self.means.columns().into_iter().enumerate();
-        let mut p: Vec<f64> = means.map(one).collect();
+        let mut p: Vec<f64> = means.map(log_weight).collect();
         softmax(&mut p);
         let variance: f64 = p.iter().zip(&self.variances).map(|(p, v)| p * v).sum();
         Ok(self.means.dot(&Array1::from(p)) + &query * (beta * variance))
@@ -139,8 +139,8 @@ pub fn equal_variances(
     query: ArrayView1<f64>,
 ) -> Array1<f64> {
     let total = sigma0_2 + sigma_z2;
-    let one = |(a, mean): (usize, ArrayView1<f64>)| weights[a].ln() + mean.dot(&query) / total;
-    let mut p: Vec<f64> = means.columns().into_iter().enumerate().map(one).collect();
+    let log_weight = |(a, mean): (usize, ArrayView1<f64>)| weights[a].ln() + mean.dot(&query) / total;
+    let mut p: Vec<f64> = means.columns().into_iter().enumerate().map(log_weight).collect();
     softmax(&mut p);
     let centre = means.dot(&Array1::from(p));
     &query * (sigma0_2 / total) + centre * (sigma_z2 / total)

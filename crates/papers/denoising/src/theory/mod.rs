@@ -51,12 +51,12 @@ pub(crate) fn weights(weights: &[f64]) -> Result<()> {
 }
 
 /// Refuses anything but one value per cluster.
-pub(crate) fn per_cluster(name: &str, found: usize, clusters: usize) -> Result<()> {
-    if found == clusters {
+pub(crate) fn per_cluster(name: &str, entries: usize, clusters: usize) -> Result<()> {
+    if entries == clusters {
         return Ok(());
     }
     let expected = format!("one entry per cluster, of which means has {clusters}");
-    Err(Error::shape(name, found, expected))
+    Err(Error::shape(name, entries, expected))
 }
 
 /// Turns logarithms of weights into weights that sum to one, and their normaliser's logarithm.

@@ -44,8 +44,8 @@ impl Predictor {
     /// # Errors
     /// An unknown name, with the nearest known ones.
     pub fn parse(name: &str) -> Result<Self> {
-        let found = Self::NAMES.iter().position(|n| *n == name);
-        found.map(|i| Self::ALL[i]).ok_or_else(|| Error::unknown("predictor", name, Self::NAMES))
+        let index = Self::NAMES.iter().position(|n| *n == name);
+        index.map(|i| Self::ALL[i]).ok_or_else(|| Error::unknown("predictor", name, Self::NAMES))
     }
 
     /// The prediction for a prompt: clean tokens (n, L) and the query (n,).

@@ -91,8 +91,8 @@ impl Prior {
             Prior::SphericalClusters(c) => c.radius * c.radius,
             Prior::Clusters(c) => {
                 let n = c.means.nrows() as f64;
-                let one = |(a, mu): (usize, ArrayView1<f64>)| c.weights[a] * (mu.dot(&mu) + n * c.variances[a]);
-                c.means.columns().into_iter().enumerate().map(one).sum()
+                let moment = |(a, mu): (usize, ArrayView1<f64>)| c.weights[a] * (mu.dot(&mu) + n * c.variances[a]);
+                c.means.columns().into_iter().enumerate().map(moment).sum()
             }
         }
     }

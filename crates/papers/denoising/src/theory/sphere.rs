@@ -59,11 +59,11 @@ fn radial_mean(d: usize, radius: f64, sigma_z2: f64, g: impl Fn(f64) -> f64) -> 
 /// ```
 pub fn mmse(d: usize, radius: f64, sigma_z2: f64) -> f64 {
     let lambda = radius / sigma_z2.sqrt();
-    let one = |t: f64| {
+    let loss = |t: f64| {
         let a = bessel_ratio_complement(order(d), lambda * t);
         a * (2.0 - a)
     };
-    radius * radius * radial_mean(d, radius, sigma_z2, one)
+    radius * radius * radial_mean(d, radius, sigma_z2, loss)
 }
 
 /// Loss of any radial predictor $g(\|P\tilde x\|)\, P\tilde x / \|P\tilde x\|$: the Bayes loss plus
@@ -175,9 +175,9 @@ pub fn minimum_scatter(d: usize, radius: f64, sigma_z2: f64, prompts: f64) -> f6
     let c = mean(&|kappa, r, slope| kappa * slope * r) / mean(&|_, r, _| r * r);
     let phi2 = |kappa: f64, r: f64, slope: f64| (kappa * slope - c * r).powi(2);
     let curvature = mean(&phi2);
-    let own = mean(&|kappa, r, slope| phi2(kappa, r, slope) * slope);
+    let weighted = mean(&|kappa, r, slope| phi2(kappa, r, slope) * slope);
     let square = mean(&|kappa, r, slope| phi2(kappa, r, slope).powi(2));
-    let scatter = own.max(square - curvature * curvature) / prompts;
+    let scatter = weighted.max(square - curvature * curvature) / prompts;
     // No curvature, or one that only rare queries have, is lost in rounding.
     if curvature <= f64::EPSILON { f64::INFINITY } else { scatter.sqrt() / curvature }
 }

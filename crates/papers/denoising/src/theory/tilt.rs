@@ -89,12 +89,12 @@ impl Prior {
     /// As [`Prior::attention_limit`].
     pub fn asymptotics(&self, query: ArrayView1<f64>, beta: f64, limit: ArrayView1<f64>) -> Result<Asymptotics> {
         check_query(limit, query.len())?;
-        let one = self.tilt(query, beta)?;
+        let once = self.tilt(query, beta)?;
         // ln E u^k, and the mean of |X - f|^2 and of |X|^2 under the law tilted k times.
         let moment = |k: f64| -> Result<[f64; 3]> {
             let tilt = self.tilt(query, k * beta)?;
             let distance2 = tilt.second - 2.0 * tilt.mean.dot(&limit) + limit.dot(&limit);
-            let ln = tilt.ln_mass - k * one.ln_mass;
+            let ln = tilt.ln_mass - k * once.ln_mass;
             Ok([ln, distance2.max(0.0), tilt.second])
         };
         let ([ln2, two, second], [ln3, three, _]) = (moment(2.0)?, moment(3.0)?);
@@ -105,11 +105,11 @@ impl Prior {
 /// $\ln \sum_a w_a M_\nu(\|k_a\mu_a + \beta R q\|) / M_\nu(k_a)$.
 fn ln_mass(c: &SphericalClusters, query: ArrayView1<f64>, beta: f64) -> f64 {
     let nu = c.order();
-    let one = |(a, mean): (usize, ArrayView1<f64>)| {
+    let log_weight = |(a, mean): (usize, ArrayView1<f64>)| {
         let k = c.concentrations[a];
         let v = &mean * k + &query * (beta * c.radius);
         c.weights[a].ln() + ln_sphere_mean(nu, v.dot(&v).sqrt()) - ln_sphere_mean(nu, k)
     };
-    let mut logs: Vec<f64> = c.means.columns().into_iter().enumerate().map(one).collect();
+    let mut logs: Vec<f64> = c.means.columns().into_iter().enumerate().map(log_weight).collect();
     softmax(&mut logs)
 }

@@ -32,11 +32,11 @@ fn bessel_ratios_agree_with_mpmath() {
     assert!(rows.len() > 90);
     for row in rows {
         let [nu, x, ratio, complement] = row[..] else { panic!("four numbers a row: {row:?}") };
-        let found = bessel_ratio(nu, x);
-        assert!((found / ratio - 1.0).abs() < 1e-13, "{nu} {x}: {found}");
+        let value = bessel_ratio(nu, x);
+        assert!((value / ratio - 1.0).abs() < 1e-13, "{nu} {x}: {value}");
         // The complement too is relative, except where the table itself says zero.
-        let found = bessel_ratio_complement(nu, x);
-        assert!((found - complement).abs() <= 1e-11 * complement + 1e-24, "{nu} {x}: {found}");
+        let value = bessel_ratio_complement(nu, x);
+        assert!((value - complement).abs() <= 1e-11 * complement + 1e-24, "{nu} {x}: {value}");
     }
 }
 
@@ -44,10 +44,10 @@ fn bessel_ratios_agree_with_mpmath() {
 fn means_over_the_sphere_agree_with_mpmath() {
     for row in table(include_str!("data/sphere_mean.csv")) {
         let [nu, k, ln] = row[..] else { panic!("three numbers a row: {row:?}") };
-        let found = ln_sphere_mean(nu, k);
+        let value = ln_sphere_mean(nu, k);
         // ln Gamma of arguments up to k carries its own relative rounding.
         let tol = 1e-14 * (1.0 + k).ln().max(1.0) * k.max(ln);
-        assert!((found - ln).abs() <= tol.max(1e-13 * ln), "{nu} {k}: {found} {ln}");
+        assert!((value - ln).abs() <= tol.max(1e-13 * ln), "{nu} {k}: {value} {ln}");
     }
 }
 
@@ -84,9 +84,9 @@ proptest! {
         let Prior::SphericalClusters(c) = &prompt.prior else { panic!("not clusters") };
         let q = haar_basis(5, 5, &mut streams(seed).part("rotation", 0)).unwrap();
         let turned = SphericalClusters { means: q.dot(&c.means), ..c.clone() };
-        let found = turned.posterior_mean(q.dot(&prompt.query).view(), 0.3).unwrap();
+        let posterior = turned.posterior_mean(q.dot(&prompt.query).view(), 0.3).unwrap();
         let expected = q.dot(&c.posterior_mean(prompt.query.view(), 0.3).unwrap());
-        prop_assert!((found - expected).iter().all(|x| x.abs() < 1e-12));
+        prop_assert!((posterior - expected).iter().all(|x| x.abs() < 1e-12));
     }
 }
 
@@ -119,16 +119,16 @@ fn expected_losses_are_those_of_drawn_prompts() {
             let Some(expected) = predictor.loss(&prior, 40.0, problem.sigma_z2) else {
                 continue;
             };
-            let one = |trial: u64| {
+            let square = |trial: u64| {
                 let streams = streams(trial);
                 let context = draw_tokens(&prior, 40, &mut streams.part("context", 0)).unwrap();
                 let (x, y) = problem.draw_queries(&prior, 1, &streams).unwrap();
                 let query = y.column(0);
-                let found = predictor.predict(&prior, context.view(), query, problem.sigma_z2);
-                let error = found.unwrap() - x.column(0);
+                let prediction = predictor.predict(&prior, context.view(), query, problem.sigma_z2);
+                let error = prediction.unwrap() - x.column(0);
                 error.dot(&error)
             };
-            let values: Vec<f64> = (0..3000).map(one).collect();
+            let values: Vec<f64> = (0..3000).map(square).collect();
             // 35 comparisons at 99.99 % each: a false alarm in 300 changes of the streams.
             let seen = mean(&values, 0.9999).unwrap();
             assert!(seen.covers(expected), "{predictor:?} {prior:?}: {seen:?} {expected}");
@@ -142,7 +142,7 @@ fn expected_losses_are_those_of_drawn_prompts() {
 fn the_bayes_error_is_orthogonal_to_the_query() {
     for family in families() {
         let problem = problem(family, 5);
-        let one = |trial: u64| {
+        let product = |trial: u64| {
             let streams = streams(trial);
             let prior = problem.draw_prior(&streams).unwrap();
             let (x, y) = problem.draw_queries(&prior, 1, &streams).unwrap();
@@ -150,7 +150,7 @@ fn the_bayes_error_is_orthogonal_to_the_query() {
             let best = prior.posterior_mean(query, problem.sigma_z2).unwrap();
             (best - x.column(0)).dot(&query)
         };
-        let values: Vec<f64> = (0..4000).map(one).collect();
+        let values: Vec<f64> = (0..4000).map(product).collect();
         let seen = mean(&values, 0.9999).unwrap();
         assert!(seen.covers(0.0), "{:?}: {seen:?}", problem.family);
     }
@@ -176,10 +176,10 @@ fn von_mises_fisher_tokens_have_their_mean_and_radius() {
         radius: 1.0,
     };
     let query = Array1::from(vec![0.3, -0.4, 1.2]);
-    let found = uniform.posterior_mean(query.view(), 0.7).unwrap();
+    let posterior = uniform.posterior_mean(query.view(), 0.7).unwrap();
     let norm = query.dot(&query).sqrt();
     let expected = &query * (sphere::shrinkage(2, 1.0, 0.7, norm) / norm);
-    assert!((found - expected).iter().all(|x| x.abs() < 1e-14));
+    assert!((posterior - expected).iter().all(|x| x.abs() < 1e-14));
 }
 
 #[test]
@@ -225,8 +225,8 @@ fn formulas_have_their_known_values() {
         ),
     ];
     for (id, set, expected, tol) in known {
-        let found = eval(id, set).unwrap().as_f64().unwrap();
-        assert!((found - expected).abs() <= tol, "{id}: {found} {expected}");
+        let value = eval(id, set).unwrap().as_f64().unwrap();
+        assert!((value - expected).abs() <= tol, "{id}: {value} {expected}");
     }
     // The law at context lengths 20, 40, 100 and 260 of Fig. 5a, which count the query in.
     for (d, context, expected) in [(8, 19, 0.226), (8, 39, 0.271), (8, 99, 0.306), (8, 259, 0.322)] {
@@ -243,7 +243,7 @@ fn the_mixture_posterior_is_that_of_the_definition() {
     let clusters =
         Clusters { means: array![[1.0, -0.5], [0.2, 0.7]], weights: vec![0.3, 0.7], variances: vec![0.1, 0.6] };
     let query = Array1::from(vec![0.4, 0.3]);
-    let found = clusters.posterior_mean(query.view(), 0.5, Weight::Corrected).unwrap();
+    let posterior = clusters.posterior_mean(query.view(), 0.5, Weight::Corrected).unwrap();
     let grid = |i: i32| -6.0 + 0.03 * f64::from(i);
     let (mut mass, mut first) = (0.0, Array1::<f64>::zeros(2));
     for x in (0..=400).map(grid) {
@@ -259,9 +259,9 @@ fn the_mixture_posterior_is_that_of_the_definition() {
             first += &(array![x, y] * w);
         }
     }
-    assert!((&found - &(first / mass)).iter().all(|x| x.abs() < 1e-12));
+    assert!((&posterior - &(first / mass)).iter().all(|x| x.abs() < 1e-12));
     let printed = clusters.posterior_mean(query.view(), 0.5, Weight::Printed).unwrap();
-    assert!((printed - found).iter().any(|x| x.abs() > 0.02));
+    assert!((printed - posterior).iter().any(|x| x.abs() > 0.02));
 }
 
 /// Two clusters: the quadrature along the line against the mean loss over draws.
@@ -271,11 +271,11 @@ fn two_clusters_have_their_loss() {
     let prior = Prior::Clusters(Clusters { means: axis, weights: vec![0.3, 0.7], variances: vec![0.2, 0.2] });
     let problem = problem(families().remove(0), 2);
     let (x, y) = problem.draw_queries(&prior, 20_000, &streams(3)).unwrap();
-    let one = |(x, y): (ndarray::ArrayView1<f64>, ndarray::ArrayView1<f64>)| {
+    let square = |(x, y): (ndarray::ArrayView1<f64>, ndarray::ArrayView1<f64>)| {
         let error = prior.posterior_mean(y, 0.5).unwrap() - x;
         error.dot(&error)
     };
-    let values: Vec<f64> = x.columns().into_iter().zip(y.columns()).map(one).collect();
+    let values: Vec<f64> = x.columns().into_iter().zip(y.columns()).map(square).collect();
     let seen = mean(&values, 0.9999).unwrap();
     let expected = two_cluster_mmse(2, 1.0, 0.3, 0.2, 0.5);
     assert!(seen.covers(expected), "{seen:?} {expected}");
@@ -293,13 +293,13 @@ fn bad_input_names_what_is_wrong() {
     let zero = message(Denoising { context: 0, ..good.clone() });
     assert_eq!(zero, "L = 0: must be a whole number >= 1");
     for sigma_z2 in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let found = message(Denoising { sigma_z2, ..good.clone() });
-        assert!(found.starts_with("sigma_z2 = "), "{found}");
+        let refused = message(Denoising { sigma_z2, ..good.clone() });
+        assert!(refused.starts_with("sigma_z2 = "), "{refused}");
     }
     for d in [0, 5, 6] {
         let dim = Dimension::Fixed(d);
-        let found = with(Family::Subspace { dim, sigma0_2: 1.0 });
-        assert!(found.starts_with(&format!("d = {d}: must be")), "{found}");
+        let refused = with(Family::Subspace { dim, sigma0_2: 1.0 });
+        assert!(refused.starts_with(&format!("d = {d}: must be")), "{refused}");
     }
     let dim = Dimension::Drawn { low: 3, high: 2 };
     assert!(with(Family::Sphere { dim, radius: 1.0 }).starts_with("least d = 3"));

@@ -30,12 +30,12 @@ fn the_landscape_is_the_loss_of_the_plain_layer() {
     for (alpha, beta) in [(1.0, 2.5), (-0.4, 1.0), (1.7, -3.0), (0.9, 200.0)] {
         let (w_pv, w_kq) = (Array2::eye(3) * alpha, Array2::eye(3) * beta);
         let loss = |p: &Prompt| {
-            let found = softmax_attention(p.context.view(), w_pv.view(), w_kq.view(), p.query.view());
-            (found - &p.target).mapv(|v| v * v).sum()
+            let output = softmax_attention(p.context.view(), w_pv.view(), w_kq.view(), p.query.view());
+            (output - &p.target).mapv(|v| v * v).sum()
         };
         let plain = prompts.iter().map(loss).sum::<f64>() / 50.0;
-        let found = landscape.moments(beta).unwrap().loss(alpha);
-        assert!((found / plain - 1.0).abs() < 1e-12, "{alpha} {beta}: {found} {plain}");
+        let formula = landscape.moments(beta).unwrap().loss(alpha);
+        assert!((formula / plain - 1.0).abs() < 1e-12, "{alpha} {beta}: {formula} {plain}");
         let losses = landscape.losses(alpha, beta).unwrap();
         assert!((losses.iter().sum::<f64>() / 50.0 / plain - 1.0).abs() < 1e-12);
     }
@@ -64,8 +64,8 @@ fn attention_tends_to_its_limit() {
             let limit = prior.attention_limit(query.view(), beta).unwrap();
             // Importance weights: E[w (X - limit)] = 0 for the true tilted mean.
             for i in 0..3 {
-                let one = |x: ArrayView1<f64>| (beta * x.dot(&query)).exp() * (x[i] - limit[i]);
-                let values: Vec<f64> = tokens.columns().into_iter().map(one).collect();
+                let weighted = |x: ArrayView1<f64>| (beta * x.dot(&query)).exp() * (x[i] - limit[i]);
+                let values: Vec<f64> = tokens.columns().into_iter().map(weighted).collect();
                 // 36 comparisons at 99.99 %.
                 let seen = mean(&values, 0.9999).unwrap();
                 assert!(seen.covers(0.0), "{:?} {beta} {i}: {seen:?}", problem.family);

@@ -36,8 +36,8 @@ fn statements_hold_where_their_mutants_are_judged() {
             if mutant.set.is_empty() {
                 continue;
             }
-            let found = check(&**claim, &set, &CheckOptions::default(), &Silent).unwrap();
-            assert_eq!(found.verdict, Supported, "{} {}", found.claim, mutant.name);
+            let report = check(&**claim, &set, &CheckOptions::default(), &Silent).unwrap();
+            assert_eq!(report.verdict, Supported, "{} {}", report.claim, mutant.name);
         }
     }
 }

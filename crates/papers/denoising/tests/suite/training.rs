@@ -70,18 +70,17 @@ fn first_losses_are_pinned() {
     let set = "seeds = 2\nvariants = [\"code\"]\nsubspace.epochs = 1\nsphere.epochs = 1\nclusters.epochs = 1";
     let experiment = entry.configure(false, None, &set.parse().unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let found = experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent);
-    let rows = found.unwrap().rows;
+    let rows = experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent).unwrap().rows;
     let start = |row: usize, name: &str| rows[row].series(name).unwrap()[0];
     for (row, zero) in [(0, 1.0), (2, 0.0625), (4, 0.0825)] {
         // 800 prompts: 1/√(800 · 4) = 1.8 % for the subspace, less for the others; four of them.
         assert!((start(row, "baseline.zero") / zero - 1.0).abs() < 0.07);
     }
-    let found = [0, 2, 4].map(|row| ["linear.train", "softmax.train"].map(|name| start(row, name)));
+    let losses = [0, 2, 4].map(|row| ["linear.train", "softmax.train"].map(|name| start(row, name)));
     // Sums in f32 may round differently on other vector units.
-    let gaps = found.iter().flatten().zip(FIRST.iter().flatten());
+    let gaps = losses.iter().flatten().zip(FIRST.iter().flatten());
     let worst = gaps.map(|(a, b)| (a / b - 1.0).abs()).fold(0.0, f64::max);
-    assert!(worst < 1e-5, "{found:?}");
+    assert!(worst < 1e-5, "{losses:?}");
 }
 
 /// Linear and softmax attention; subspace, sphere, clusters.
@@ -92,14 +91,14 @@ fn settings_in_tables_are_laid_over_one_by_one() {
     let entry = *catalogue().experiment("denoise_training").unwrap();
     let with = |text: &str| entry.configure(false, None, &text.parse().unwrap());
     let settings = |text: &str| with(text).unwrap().settings();
-    let found = settings("sphere = { dim = 4 }\ntraining.batch = 40");
-    assert_eq!((&found["sphere"]["dim"], &found["sphere"]["radius"]), (&4.into(), &1.0.into()));
-    assert_eq!(found["training"]["batch"], 40);
+    let merged = settings("sphere = { dim = 4 }\ntraining.batch = 40");
+    assert_eq!((&merged["sphere"]["dim"], &merged["sphere"]["radius"]), (&4.into(), &1.0.into()));
+    assert_eq!(merged["training"]["batch"], 40);
     // As --set gives it: one name with a dot in it.
     let mut dotted = toml::Table::new();
     dotted.insert("sphere.sigma_z2".into(), toml::Value::Integer(1));
-    let found = entry.configure(true, None, &dotted).unwrap().settings();
-    assert_eq!(found["sphere"]["sigma_z2"], 1.0);
+    let merged = entry.configure(true, None, &dotted).unwrap().settings();
+    assert_eq!(merged["sphere"]["sigma_z2"], 1.0);
 }
 
 #[test]
@@ -122,8 +121,8 @@ fn the_other_experiments_run_and_draw() {
         let experiment = entry.configure(false, None, &set).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let options = RunOptions::default();
-        let found = experiment::run(&*experiment, folder.path(), &options, &Silent).unwrap();
-        let figures = experiment.figures(&found.rows).unwrap();
+        let rows = experiment::run(&*experiment, folder.path(), &options, &Silent).unwrap().rows;
+        let figures = experiment.figures(&rows).unwrap();
         assert_eq!(figures.len(), 2, "{id}");
         for figure in &figures {
             figure::svg(figure).unwrap();

@@ -24,10 +24,7 @@ fn failures(report: &CheckReport) -> String {
 fn in_tex(report: &CheckReport, decimals: usize) -> String {
     let written = estimate(report, decimals);
     let (value, interval) = written.split_once(' ').unwrap();
-    match report.estimate.value < 0.0 {
-        true => format!("${value}$ ${interval}$"),
-        false => format!("{value} ${interval}$"),
-    }
+    if report.estimate.value < 0.0 { format!("${value}$ ${interval}$") } else { format!("{value} ${interval}$") }
 }
 
 #[test]
@@ -141,9 +138,9 @@ fn landscape_loss(panel: &str, series: &str) -> [f64; 3] {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();
-    let at = |name: &str| header.iter().position(|h| *h == name).unwrap();
+    let column = |name: &str| header.iter().position(|h| *h == name).unwrap();
     let mut rows = lines.map(|fields| {
-        let field = |name: &str| fields[at(name)].to_string();
+        let field = |name: &str| fields[column(name)].to_string();
         ["panel", "series", "x", "y", "low", "high"].map(field)
     });
     let named = |row: &[String; 6]| row[0] == panel && row[1] == series && row[2] == "1";
@@ -158,8 +155,8 @@ fn the_minimum_of_figure_6() {
     let [n, d, length, noise, prompts] = ["n", "d", "L", "sigma_z2", "prompts"].map(|name| setting(&report, name));
     let draws = claim.draws(json!({}), None);
     let span = |name: &str, decimals: usize| {
-        let all = draws.iter().map(|draw| number(draw.witness(), name));
-        let (low, high) = all.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
+        let values = draws.iter().map(|draw| number(draw.witness(), name));
+        let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));
         format!("from {low:.decimals$} to {high:.decimals$}")
     };
     claim.assert_printed(&[

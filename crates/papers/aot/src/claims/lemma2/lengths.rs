@@ -62,30 +62,30 @@ impl Lemma2Claim {
 
     /// Tokens of one head with their lengths, in the blocks of its draw: `count` of them, or all for 0.
     fn lengths(&self, mixture: &Mixture, head: usize, count: usize, streams: &Streams) -> Vec<(usize, f64)> {
-        let (own, tokens) = (mixture.cluster(head), mixture.tokens());
-        let (all, first) = match self.event {
-            Signal12 => (own.len(), own.start),
-            _ => (tokens - own.len(), own.end % tokens),
+        let (cluster, tokens) = (mixture.cluster(head), mixture.tokens());
+        let (total, first) = match self.event {
+            Signal12 => (cluster.len(), cluster.start),
+            _ => (tokens - cluster.len(), cluster.end % tokens),
         };
-        let count = if count == 0 { all } else { count.min(all) };
+        let count = if count == 0 { total } else { count.min(total) };
         // From the first block with tokens of the own cluster, or behind it, round.
         let blocks = tokens.div_ceil(Mixture::BLOCK);
         let start = first / Mixture::BLOCK;
-        let mut found = vec![];
+        let mut lengths = vec![];
         for block in (0..blocks).map(|b| (start + b) % blocks) {
-            if found.len() >= count {
+            if lengths.len() >= count {
                 break;
             }
             let y = mixture.head_block::<f64>(head, block, streams);
             let first = block * Mixture::BLOCK;
             for (j, column) in y.columns().into_iter().enumerate() {
-                if self.concerns(own.contains(&(first + j))) {
-                    found.push((first + j, column.dot(&column).sqrt()));
+                if self.concerns(cluster.contains(&(first + j))) {
+                    lengths.push((first + j, column.dot(&column).sqrt()));
                 }
             }
         }
-        found.truncate(count);
-        found
+        lengths.truncate(count);
+        lengths
     }
 }
 

@@ -198,9 +198,9 @@ impl Claim for Lemma2Claim {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let mut all = hypotheses_11(params);
-        all.push(hypothesis_dim(params, Lemma::Two));
-        all
+        let mut hypotheses = hypotheses_11(params);
+        hypotheses.push(hypothesis_dim(params, Lemma::Two));
+        hypotheses
     }
 
     fn promise(&self, params: &Params) -> Promise {

@@ -25,18 +25,15 @@ impl Lemma2Claim {
         if signal != (self.event == Signal14) || column.length == 0.0 {
             return; // δ = 0: both sides are 0
         }
-        let own = column.own.clone();
+        let cluster = column.own.clone();
         let in_cluster = matches!(self.event, Signal14 | Mixed15);
-        let unit = match in_cluster {
-            true => column.length,
-            false => params.get(DELTA) * column.length,
-        };
+        let unit = if in_cluster { column.length } else { params.get(DELTA) * column.length };
         let mut see = |(row, score): (usize, f64)| worst.record(score.abs() / unit, column, row);
         if in_cluster {
-            column.others(own).for_each(&mut see);
+            column.others(cluster).for_each(&mut see);
         } else {
-            column.others(0..own.start).for_each(&mut see);
-            column.others(own.end..params.get(TOKENS)).for_each(&mut see);
+            column.others(0..cluster.start).for_each(&mut see);
+            column.others(cluster.end..params.get(TOKENS)).for_each(&mut see);
         }
         if self.event == Noise16 {
             see((column.index, column.length.powi(2)));

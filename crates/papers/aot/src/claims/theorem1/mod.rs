@@ -127,14 +127,8 @@ impl Claim for Theorem1 {
 
     fn seconds(&self, params: &Params) -> f64 {
         // Measured: the draws behind one column of each token, of all its scores or of those that are looked at.
-        let draws = match self.partial(params) {
-            true => 1.3e-5,
-            false => 4.4e-5,
-        };
-        let network = match network_tells(params) {
-            true => params.real(LAYERS) * seconds_of_scores(params, 0.0),
-            false => 0.0,
-        };
+        let draws = if self.partial(params) { 1.3e-5 } else { 4.4e-5 };
+        let network = if network_tells(params) { params.real(LAYERS) * seconds_of_scores(params, 0.0) } else { 0.0 };
         draws * params.real(TOKENS) + network
     }
 

@@ -31,14 +31,14 @@ pub fn observe(params: &Params, streams: &Streams, layers: u64, factor: f64, net
     let (eta, tau) = (params.get(ETA), params.get(TAU));
     let rate = 1.0 + eta * tau;
     let mixture = mixture(params)?;
-    let found = match params.get(SAMPLED_COLUMNS) {
+    let first_break = match params.get(SAMPLED_COLUMNS) {
         0 => first_of_all(&mixture, tau, rate, streams)?,
         columns => first_of_sample(&mixture, columns, tau, rate, streams)?,
     };
-    let theta_crit = found.as_ref().map_or(f64::INFINITY, |f| f.first.theta);
+    let theta_crit = first_break.as_ref().map_or(f64::INFINITY, |f| f.first.theta);
     let exact = exact_updates(theta_crit, eta, tau).map_or(layers, |n| n.min(layers));
     let mut witness = witness! { "exact_updates" => exact, "columns_seen" => columns_seen(params) };
-    if let Some(Found { head, first: b, weight }) = found.filter(|_| exact < layers) {
+    if let Some(Found { head, first: b, weight }) = first_break.filter(|_| exact < layers) {
         witness.extend(witness! {
             "layer" => exact, "head" => head, "column" => b.column, "row" => b.row,
             "weight" => weight, "kind" => b.kind, "theta_crit" => b.theta,
@@ -107,19 +107,19 @@ fn first_of_all(mixture: &Mixture, tau: f64, rate: f64, streams: &Streams) -> Re
 /// are exchangeable, so evenly spaced ones are as good as random ones; what they see of the other
 /// tokens is drawn in their span alone.
 fn first_of_sample(mixture: &Mixture, columns: usize, tau: f64, rate: f64, streams: &Streams) -> Result<Option<Found>> {
-    let own = mixture.cluster(0);
-    let outside = own.end..mixture.tokens();
+    let cluster = mixture.cluster(0);
+    let outside = cluster.end..mixture.tokens();
     let step = (outside.len() / columns).max(1);
     let chosen: Vec<usize> = outside.step_by(step).take(columns).collect();
     if chosen.is_empty() {
         return Ok(None); // one cluster: there are no noise columns
     }
     let y = mixture.head_around(0, &chosen, streams)?;
-    let breaks = horizon_of_columns(y.view(), &own, &chosen, tau);
+    let breaks = horizon_of_columns(y.view(), &cluster, &chosen, tau);
     let first = breaks.into_iter().flatten().min_by(|a, b| a.theta.total_cmp(&b.theta));
     Ok(first.map(|first| {
         let at = (first.column, first.row);
-        let weight = weight_of_column(y.view(), &own, at, theta_of_layer(&first, rate));
+        let weight = weight_of_column(y.view(), &cluster, at, theta_of_layer(&first, rate));
         Found { head: 0, first, weight }
     }))
 }

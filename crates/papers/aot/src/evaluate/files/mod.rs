@@ -72,21 +72,21 @@ pub fn read<P: AsRef<Path>>(paths: &[P], task: Task) -> Result<Read> {
     for path in paths {
         let path = path.as_ref();
         match &mut read {
-            Read::Passages(all) => all.extend(passages(path)?),
-            Read::Questions(all) => all.extend(questions::questions(path)?),
-            Read::Text(all) => {
-                let own = texts(path)?;
-                let hash = sha256(own.as_bytes());
+            Read::Passages(items) => items.extend(passages(path)?),
+            Read::Questions(items) => items.extend(questions::questions(path)?),
+            Read::Text(text) => {
+                let part = texts(path)?;
+                let hash = sha256(part.as_bytes());
                 if !seen.contains(&hash) {
                     seen.push(hash);
-                    join(all, &own);
+                    join(text, &part);
                 }
             }
         }
     }
     let (empty, what) = match &read {
-        Read::Passages(all) => (all.is_empty(), "passage"),
-        Read::Questions(all) => (all.is_empty(), "question"),
+        Read::Passages(passages) => (passages.is_empty(), "passage"),
+        Read::Questions(questions) => (questions.is_empty(), "question"),
         Read::Text(text) => (text.trim().is_empty(), "word"),
     };
     match (empty, paths.first()) {
@@ -112,32 +112,31 @@ pub fn documents(path: &Path) -> Result<Vec<Located<String>>> {
             entries.collect::<std::io::Result<_>>().map_err(|e| Error::io(path, e, advice))?;
         files.retain(|file| file.is_file());
         files.sort();
-        let all: Result<Vec<_>> = files.iter().map(|file| documents(file)).collect();
-        return Ok(all?.concat());
+        return Ok(files.iter().map(|file| documents(file)).collect::<Result<Vec<_>>>()?.concat());
     }
     let bytes = bytes(path)?;
-    let found = match Format::of(path, &bytes) {
+    let documents = match Format::of(path, &bytes) {
         Format::Plain => {
             let text = utf8(path, bytes)?;
-            let mut found = vec![];
-            let mut own = (1, String::new());
+            let mut parts = vec![];
+            let mut part = (1, String::new());
             for (i, line) in text.split_inclusive('\n').enumerate() {
                 match line.trim_end() == "<|endoftext|>" {
-                    true => found.push(std::mem::replace(&mut own, (i + 2, String::new()))),
-                    false => own.1.push_str(line),
+                    true => parts.push(std::mem::replace(&mut part, (i + 2, String::new()))),
+                    false => part.1.push_str(line),
                 }
             }
-            found.push(own);
-            found.retain(|(_, text)| !text.trim().is_empty());
+            parts.push(part);
+            parts.retain(|(_, text)| !text.trim().is_empty());
             let located = |(number, value)| Located { value, path: path.to_path_buf(), number, kind: "line" };
-            found.into_iter().map(located).collect()
+            parts.into_iter().map(located).collect()
         }
         format => of_records(path, bytes, format)?,
     };
-    if found.is_empty() {
+    if documents.is_empty() {
         return Err(content(path, "must have at least one document; it is empty".into()));
     }
-    Ok(found)
+    Ok(documents)
 }
 
 fn passages(path: &Path) -> Result<Vec<Located<String>>> {
@@ -164,34 +163,34 @@ fn texts(path: &Path) -> Result<String> {
     match Format::of(path, &bytes) {
         Format::Plain => utf8(path, bytes),
         format => {
-            let mut all = String::new();
+            let mut text = String::new();
             for record in records(path, bytes, format)? {
                 // Empty lines are records of their own in WikiText's parquet.
-                join(&mut all, text_of(&record)?);
+                join(&mut text, text_of(&record)?);
             }
-            Ok(all)
+            Ok(text)
         }
     }
 }
 
 /// Appends a text, on a line of its own.
-fn join(all: &mut String, text: &str) {
-    if !(all.is_empty() || all.ends_with('\n')) {
-        all.push('\n');
+fn join(whole: &mut String, text: &str) {
+    if !(whole.is_empty() || whole.ends_with('\n')) {
+        whole.push('\n');
     }
-    all.push_str(text);
+    whole.push_str(text);
 }
 
 /// The field `text` of every record; an empty one is refused.
 fn of_records(path: &Path, bytes: Vec<u8>, format: Format) -> Result<Vec<Located<String>>> {
-    let one = |record: &Located<Value>| {
+    let document = |record: &Located<Value>| {
         let text = text_of(record)?;
         match text.trim().is_empty() {
             true => Err(record.refused("text: must not be empty. Remove the record")),
             false => Ok(record.with(text.to_string())),
         }
     };
-    records(path, bytes, format)?.iter().map(one).collect()
+    records(path, bytes, format)?.iter().map(document).collect()
 }
 
 fn text_of(record: &Located<Value>) -> Result<&str> {
@@ -257,21 +256,21 @@ fn records(path: &Path, bytes: Vec<u8>, format: Format) -> Result<Vec<Located<Va
         return rows(path, bytes);
     }
     let text = utf8(path, bytes)?;
-    let mut found = vec![];
+    let mut records = vec![];
     for (i, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
             continue;
         }
         let place = Located { value: (), path: path.to_path_buf(), number: i + 1, kind: "line" };
         match serde_json::from_str(line) {
-            Ok(value @ Value::Object(_)) => found.push(place.with(value)),
+            Ok(value @ Value::Object(_)) => records.push(place.with(value)),
             Ok(_) => return Err(place.refused("must be a JSON object, one per line")),
             Err(e) => {
                 return Err(place.refused(&format!("must be a JSON object, one per line ({e})")));
             }
         }
     }
-    Ok(found)
+    Ok(records)
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -297,22 +296,22 @@ fn rows(path: &Path, _: Vec<u8>) -> Result<Vec<Located<Value>>> {
     }
     let read = || -> Result<Vec<Located<Value>>, parquet::errors::ParquetError> {
         let reader = SerializedFileReader::new(fs::File::open(path)?)?;
-        let mut found = vec![];
+        let mut records = vec![];
         for (i, row) in reader.get_row_iter(None)?.enumerate() {
             let row = row?;
             let fields = row.get_column_iter();
-            found.push(Located {
+            records.push(Located {
                 value: fields.map(|(name, field)| (name.clone(), value(field))).collect(),
                 path: path.to_path_buf(),
                 number: i + 1,
                 kind: "row",
             });
         }
-        Ok(found)
+        Ok(records)
     };
     // The library ends in a panic on some malformed files.
     let problem = match catch_unwind(AssertUnwindSafe(read)) {
-        Ok(Ok(found)) => return Ok(found),
+        Ok(Ok(records)) => return Ok(records),
         Ok(Err(e)) => e.to_string(),
         Err(_) => "the file contradicts itself".into(),
     };

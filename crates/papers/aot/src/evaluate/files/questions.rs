@@ -29,10 +29,7 @@ impl Cloze {
 
     /// Returns the candidates that occur most often as words of the passage and the question.
     pub fn most_frequent(&self) -> Vec<usize> {
-        let words = || {
-            let all = self.passage.iter().chain([&self.question]);
-            all.flat_map(|s| s.split_whitespace())
-        };
+        let words = || self.passage.iter().chain([&self.question]).flat_map(|s| s.split_whitespace());
         let count = |candidate: &String| words().filter(|w| w.eq_ignore_ascii_case(candidate)).count();
         let counts: Vec<usize> = self.candidates.iter().map(count).collect();
         let most = counts.iter().copied().max().unwrap_or(0);

@@ -126,8 +126,7 @@ impl Experiment for CoherenceMap {
         };
         // Two Z, the bases with their factorisation, one head with its output.
         let parts = [&[2, n, d][..], &[3, d, k + 1, p], &[2, n, p]].map(memory::product);
-        let all = parts.into_iter().fold(0, u64::saturating_add);
-        all.saturating_mul(8)
+        parts.into_iter().fold(0, u64::saturating_add).saturating_mul(8)
     }
 
     fn size(&self) -> String {
@@ -143,7 +142,7 @@ fn exact_updates(draw: Draw, layer: &Mssa, cell: &Params) -> Result<(usize, Vec<
     let rate = 1.0 + cell.get(ETA) * cell.get(TAU);
     let Draw { mut tokens, bases, labels } = draw;
     let mut before = snr(tokens.view(), &bases, &labels);
-    let log = |at: &[f64]| at.iter().map(|x| x.ln()).sum::<f64>() / at.len() as f64;
+    let log = |values: &[f64]| values.iter().map(|x| x.ln()).sum::<f64>() / values.len() as f64;
     let first = log(&before);
     let mut gain = vec![1.0];
     for l in 0..cell.get(LAYERS) {

@@ -88,10 +88,7 @@ impl Law {
         let (mut low, mut high) = (0.0, self.ln_theta(delta.ln()).max(0.0));
         for _ in 0..HALVINGS {
             let middle = 0.5 * (low + high);
-            match beyond(middle) {
-                true => high = middle,
-                false => low = middle,
-            }
+            if beyond(middle) { high = middle } else { low = middle }
         }
         0.5 * (low + high) / self.rate
     }

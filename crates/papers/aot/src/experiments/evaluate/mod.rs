@@ -100,8 +100,8 @@ impl Evaluate {
                 for stride in self.strides.iter().filter(|s| *s <= window) {
                     let sizes = [(WINDOW, *window), (STRIDE, *stride)];
                     let sizes = sizes.map(|(name, n)| (name.to_string(), Value::from(n)));
-                    let all = [named.clone()].into_iter().chain(sizes).collect();
-                    choices.push((all, passes(*window, *stride)));
+                    let parameters = [named.clone()].into_iter().chain(sizes).collect();
+                    choices.push((parameters, passes(*window, *stride)));
                 }
             }
         }
@@ -206,16 +206,16 @@ impl Experiment for Evaluate {
         }
         let cell = cell.as_json();
         let word = |name: &str| cell.get(name).and_then(Value::as_str).unwrap_or_default();
-        let own =
+        let of_cell =
             |(more, _): &(Vec<(String, Value)>, Passes)| more.iter().all(|(name, value)| cell.get(name) == Some(value));
         let (_, passes) =
-            self.choices().into_iter().find(own).ok_or_else(|| Error::undefined("a cell of other settings"))?;
-        let found = self.cache.scores(self, word(VARIANT), passes, context)?;
-        let reading = found.prepared.reading(word(READING), &found.scores, self.level)?;
+            self.choices().into_iter().find(of_cell).ok_or_else(|| Error::undefined("a cell of other settings"))?;
+        let scored = self.cache.scores(self, word(VARIANT), passes, context)?;
+        let reading = scored.prepared.reading(word(READING), &scored.scores, self.level)?;
         let mut data = reading.data();
-        data.insert("items".into(), found.prepared.len().into());
-        data.insert("items_of".into(), found.of.into());
-        data.insert("shortened".into(), found.prepared.shortened().into());
+        data.insert("items".into(), scored.prepared.len().into());
+        data.insert("items_of".into(), scored.of.into());
+        data.insert("shortened".into(), scored.prepared.shortened().into());
         Ok(data)
     }
 

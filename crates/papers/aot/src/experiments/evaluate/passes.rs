@@ -72,12 +72,12 @@ impl Cache {
     /// The files, opened once. A trial waits for another one that opens them.
     pub(super) fn opened(&self, settings: &Evaluate) -> Result<Arc<Opened>> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = &*opened {
-            return Ok(found.clone());
+        if let Some(known) = &*opened {
+            return Ok(known.clone());
         }
-        let found = Arc::new(open(settings)?);
-        *opened = Some(found.clone());
-        Ok(found)
+        let new = Arc::new(open(settings)?);
+        *opened = Some(new.clone());
+        Ok(new)
     }
 
     /// Bytes of the forward passes under way and of the network with random weights.
@@ -106,16 +106,16 @@ impl Cache {
         context: &TrialContext,
     ) -> Result<Arc<Scored>> {
         let mut latest = self.scored.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, of, found)) = &*latest
+        if let Some((known, of, scored)) = &*latest
             && known == variant
             && *of == passes
         {
-            return Ok(found.clone());
+            return Ok(scored.clone());
         }
         let opened = self.opened(settings)?;
-        let found = Arc::new(opened.scored(settings, variant, passes, context)?);
-        *latest = Some((variant.into(), passes, found.clone()));
-        Ok(found)
+        let scored = Arc::new(opened.scored(settings, variant, passes, context)?);
+        *latest = Some((variant.into(), passes, scored.clone()));
+        Ok(scored)
     }
 }
 
@@ -162,21 +162,21 @@ impl Opened {
         let tokenizer = self.tokenizer.as_ref();
         let tokenizer = tokenizer.ok_or_else(|| Error::undefined("a task without texts"))?;
         let mut prepared = Prepared::new(&self.read, tokenizer, self.trained.architecture(), passes)?;
-        let all = prepared.len();
-        if settings.limit > 0 && settings.limit < all {
-            let kept: Vec<usize> = match settings.sample {
+        let total = prepared.len();
+        if settings.limit > 0 && settings.limit < total {
+            let numbers: Vec<usize> = match settings.sample {
                 Sample::First => (0..settings.limit).collect(),
                 Sample::Random => {
                     let streams = Streams::new(settings.control_seed, "aot.evaluate", 0, 0);
                     let mut rng = streams.part("sample", 0);
-                    let mut kept = index::sample(&mut rng, all, settings.limit).into_vec();
-                    kept.sort_unstable();
-                    kept
+                    let mut numbers = index::sample(&mut rng, total, settings.limit).into_vec();
+                    numbers.sort_unstable();
+                    numbers
                 }
             };
-            prepared.keep(&kept);
+            prepared.keep(&numbers);
         }
-        Ok((prepared, all))
+        Ok((prepared, total))
     }
 
     fn scored(&self, settings: &Evaluate, variant: &str, passes: Passes, context: &TrialContext) -> Result<Scored> {
@@ -208,8 +208,8 @@ impl Opened {
             "{label}: {n} items, {tokens} tokens, about {} TFLOP in linear maps and logits",
             significant(tokens as f64 * each / 1e12, 2)
         ));
-        let mut kept = Kept::open(context.folder.as_deref())?;
-        let mut scores = kept.restored(n);
+        let mut file = Kept::open(context.folder.as_deref())?;
+        let mut scores = file.restored(n);
         let clock = Clock::new(scores.len() as u64);
         while scores.len() < n {
             if context.progress.stopped() {
@@ -218,7 +218,7 @@ impl Opened {
             let end = n.min(scores.len() + chunk(longest));
             let new: Result<Vec<_>> = (scores.len()..end).into_par_iter().map(|i| prepared.score(network, i)).collect();
             let new = new.map_err(|e| e.during(&label))?;
-            kept.append(&new)?;
+            file.append(&new)?;
             scores.extend(new);
             let line = clock.line(&label, scores.len() as u64, n as u64, None);
             context.progress.line(&line);
@@ -244,10 +244,7 @@ impl Kept {
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
         let path = folder.join(Kept::NAME);
         let failed = |e| Error::io(&path, e, advice);
-        let text = match path.exists() {
-            true => fs::read_to_string(&path).map_err(failed)?,
-            false => String::new(),
-        };
+        let text = if path.exists() { fs::read_to_string(&path).map_err(failed)? } else { String::new() };
         // What follows a torn line is computed again.
         let (mut lines, mut length) = (vec![], 0);
         for line in text.split_inclusive('\n') {

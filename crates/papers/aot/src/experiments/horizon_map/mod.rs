@@ -76,8 +76,8 @@ impl Experiment for HorizonMap {
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
         let mixture = Mixture::balanced(n, k, p, cell.get(DELTA))?;
-        let found = horizon_of_mixture(&mixture, cell.get(TAU), streams, || {})?;
-        let theta = store::number(found.theta());
+        let horizon = horizon_of_mixture(&mixture, cell.get(TAU), streams, || {})?;
+        let theta = store::number(horizon.theta());
         Ok(Map::from_iter([("theta".to_string(), theta)]))
     }
 

@@ -149,14 +149,14 @@ impl Icl {
     }
 
     fn baselines(&self) -> Vec<RegressionBaseline> {
-        let mut all = vec![
+        let mut baselines = vec![
             RegressionBaseline::LeastSquares,
             RegressionBaseline::Averaging,
             RegressionBaseline::Neighbours { count: self.evaluation.neighbours },
         ];
         let lasso = self.evaluation.lasso.iter();
-        all.extend(lasso.map(|alpha| RegressionBaseline::Lasso { alpha: *alpha }));
-        all
+        baselines.extend(lasso.map(|alpha| RegressionBaseline::Lasso { alpha: *alpha }));
+        baselines
     }
 
     /// One network from its initial values to its errors.
@@ -172,12 +172,12 @@ impl Icl {
         depth::record(self, "untrained", &model, functions, &prompts, &mut data)?;
         let task = InContextTask { functions, dim: self.dim, curriculum: self.curriculum };
         let label = format!("icl {class} {name} {}", streams.name());
-        let found = train(&task, model, &self.plan, streams, &label, context)?;
-        history(&found.history, &mut data);
-        depth::record(self, "trained", &found.model, functions, &prompts, &mut data)?;
+        let trained = train(&task, model, &self.plan, streams, &label, context)?;
+        history(&trained.history, &mut data);
+        depth::record(self, "trained", &trained.model, functions, &prompts, &mut data)?;
         for (law, what) in self.laws(functions) {
-            let (all, at_once) = (self.evaluation.prompts, self.evaluation.batch);
-            let squares = errors(&found.model, &what, all, at_once, &prompts)?;
+            let (count, at_once) = (self.evaluation.prompts, self.evaluation.batch);
+            let squares = errors(&trained.model, &what, count, at_once, &prompts)?;
             bands::record(&law, &squares, self.scale(functions), self.evaluation.resamples, &prompts, &mut data);
         }
         Ok(data)

@@ -132,8 +132,8 @@ fn stages(settings: &Icl) -> Vec<Rule> {
     let steps = 0..settings.plan.steps;
     let rises = |ramp: &Ramp| -> Vec<(u64, usize)> {
         let every = ramp.every.max(1);
-        let all = steps.clone().step_by(usize::try_from(every).unwrap_or(usize::MAX));
-        let risen = all.filter(|s| *s > 0 && ramp.at_step(*s) > ramp.at_step(*s - 1));
+        let sampled = steps.clone().step_by(usize::try_from(every).unwrap_or(usize::MAX));
+        let risen = sampled.filter(|s| *s > 0 && ramp.at_step(*s) > ramp.at_step(*s - 1));
         risen.map(|s| (s, ramp.at_step(s))).collect()
     };
     let (dims, points) = (rises(&settings.curriculum.dims), rises(&settings.curriculum.points));

@@ -71,10 +71,7 @@ impl Experiment for Inspect {
     /// The findings of [`inspect`], and "hash", SHA-256 of the stored bytes.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let array = self.array(cell)?;
-        let controls = match self.controls {
-            true => Controls::All,
-            false => Controls::None,
-        };
+        let controls = if self.controls { Controls::All } else { Controls::None };
         let mut how = self.fitting.how(controls);
         let mut tokens = array.read(self.tokens_are)?;
         if let [labels] = &self.labels[..] {
@@ -82,8 +79,7 @@ impl Experiment for Inspect {
             tokens = data.tokens;
             how.known = Some((data.bases, data.labels));
         }
-        let found = inspect(tokens.view(), &how, streams);
-        let mut data = found.map_err(|e| e.during(format!("array {}", array.name)))?;
+        let mut data = inspect(tokens.view(), &how, streams).map_err(|e| e.during(format!("array {}", array.name)))?;
         data.insert("hash".into(), array.hash.clone().into());
         Ok(data)
     }

@@ -30,7 +30,7 @@ pub fn figures(settings: &Inspect, rows: &[Row]) -> Result<Vec<Figure>> {
     ];
     let names: Vec<&str> = rows.iter().map(|r| r.word(super::ARRAY)).collect::<Result<_>>()?;
     let shown = match &names[..] {
-        [one] => (*one).to_string(),
+        [name] => (*name).to_string(),
         [first, .., last] => format!("{first} (0) to {last} ({})", names.len() - 1),
         [] => String::new(),
     };

@@ -111,14 +111,14 @@ impl Experiment for InspectNetwork {
         let place = cell.get(PLACE).and_then(Value::as_u64).unwrap_or(0) as usize;
         let (network, windows) = self.opened.network(self, variant)?;
         let during = |e: Error| e.during(format!("{variant} network, place {place}"));
-        let found = at_place(&network, &windows, place).map_err(during)?;
+        let recorded = at_place(&network, &windows, place).map_err(during)?;
         let how = self.fitting.how(CONTROLS);
-        let mut data = inspect(found.residual.view(), &how, streams).map_err(during)?;
-        if let Some(attention) = &found.attention {
+        let mut data = inspect(recorded.residual.view(), &how, streams).map_err(during)?;
+        if let Some(attention) = &recorded.attention {
             let findings = attention.findings(self.fitting.level)?;
             data.insert("attention".into(), findings.into());
         }
-        if let Some(heads) = head_findings(&network, &found, streams)? {
+        if let Some(heads) = head_findings(&network, &recorded, streams)? {
             data.insert("heads".into(), heads.into());
         }
         if let (Some(block), "trained") = (place.checked_sub(1), variant) {

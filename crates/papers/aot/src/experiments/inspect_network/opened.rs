@@ -37,20 +37,20 @@ impl Cache {
         let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known =
             |opened: &[(String, Opened)], name: &str| opened.iter().find(|(n, _)| n == name).map(|(_, o)| o.clone());
-        if let Some(found) = known(&opened, variant) {
-            return Ok(found);
+        if let Some(pair) = known(&opened, variant) {
+            return Ok(pair);
         }
         let trained = match known(&opened, "trained") {
-            Some(found) => found,
+            Some(pair) => pair,
             None => {
-                let found = open(settings)?;
-                opened.push(("trained".into(), found.clone()));
-                found
+                let pair = open(settings)?;
+                opened.push(("trained".into(), pair.clone()));
+                pair
             }
         };
         let streams = Streams::new(settings.control_seed, "aot.inspect_network", 0, 0);
         let (network, windows) = trained;
-        let found = match variant {
+        let pair = match variant {
             "trained" => return Ok((network, windows)),
             "untrained" => (Arc::new(network.untrained(&streams)), windows),
             "shuffled" => (network, Arc::new(windows.shuffled(&streams))),
@@ -59,8 +59,8 @@ impl Cache {
                 return Err(Error::invalid("variant", other, allowed));
             }
         };
-        opened.push((variant.into(), found.clone()));
-        Ok(found)
+        opened.push((variant.into(), pair.clone()));
+        Ok(pair)
     }
 }
 

@@ -111,10 +111,10 @@ impl Along<'_> {
             let heads = within(row, "heads")?;
             Some(number(heads, after)? / number(heads, before)?).filter(|x| *x > 0.0)
         };
-        let own = |row: &Row| factor(row, "all_after", "all_before").filter(|x| x.is_finite());
+        let measured = |row: &Row| factor(row, "all_after", "all_before").filter(|x| x.is_finite());
         let chance = self.trained(|row| factor(row, "chance_after", "chance_before"));
         let chance = dotted("random subspaces", 0, chance);
-        let panel = drawn(self.variants("what a block does to it", Axis::linear("factor of the SNR"), own));
+        let panel = drawn(self.variants("what a block does to it", Axis::linear("factor of the SNR"), measured));
         panel.with_any(chance).ruled(Rule::horizontal("", 1.0))
     }
 

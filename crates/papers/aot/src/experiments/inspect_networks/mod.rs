@@ -36,10 +36,7 @@ impl InspectNetworks {
         let stems: Vec<String> = networks.iter().map(stem).collect();
         let name = |(i, stem): (usize, &String)| {
             let once = stems.iter().filter(|other| *other == stem).count() == 1;
-            match once {
-                true => stem.clone(),
-                false => format!("{} {stem}", i + 1),
-            }
+            if once { stem.clone() } else { format!("{} {stem}", i + 1) }
         };
         InspectNetworks { names: stems.iter().enumerate().map(name).collect(), networks }
     }
@@ -81,9 +78,9 @@ impl Experiment for InspectNetworks {
         let mut cells = vec![];
         for (name, network) in self.names.iter().zip(&self.networks) {
             for cell in network.cells()? {
-                let own = [(NAME.to_string(), Value::from(name.as_str()))];
+                let named = [(NAME.to_string(), Value::from(name.as_str()))];
                 let inner = cell.as_json().iter().map(|(k, v)| (k.clone(), v.clone()));
-                cells.push(Params::from_iter(own.into_iter().chain(inner)));
+                cells.push(Params::from_iter(named.into_iter().chain(inner)));
             }
         }
         Ok(cells)

@@ -13,8 +13,8 @@ pub fn figures(settings: &InspectNetworks, rows: &[Row]) -> Result<Vec<Figure>> 
     let mut figures = vec![compared(settings, rows)];
     for (i, (name, network)) in settings.names.iter().zip(&settings.networks).enumerate() {
         let of_network = |row: &&Row| row.word(NAME).is_ok_and(|n| n == name);
-        let own: Vec<Row> = rows.iter().filter(of_network).cloned().collect();
-        for figure in network.figures(&own)? {
+        let network_rows: Vec<Row> = rows.iter().filter(of_network).cloned().collect();
+        for figure in network.figures(&network_rows)? {
             figures.push(Figure {
                 name: format!("{}_{}", figure.name, i + 1),
                 title: format!("{}: {}", shown(name), figure.title),
@@ -76,10 +76,10 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
 
 /// Share of the hypotheses that hold at the fitted values.
 fn share_of_hypotheses(row: &Row) -> Option<f64> {
-    let all = within(row, "hypotheses")?;
+    let hypotheses = within(row, "hypotheses")?;
     let holds = |h: &&Value| h.get("holds").and_then(Value::as_bool) == Some(true);
-    let holding = all.values().filter(holds).count();
-    (!all.is_empty()).then(|| holding as f64 / all.len() as f64)
+    let holding = hypotheses.values().filter(holds).count();
+    (!hypotheses.is_empty()).then(|| holding as f64 / hypotheses.len() as f64)
 }
 
 fn is_trained(row: &Row, name: &str) -> bool {

@@ -206,8 +206,8 @@ fn known() -> impl Iterator<Item = &'static str> {
 
 /// "NAME", "NAME.low" and "NAME.high": a mean over sequences with its interval.
 fn record(name: &str, values: &[f64], data: &mut Map<String, Value>) -> Result<()> {
-    let found = stats::mean(values, LEVEL)?;
-    for (end, value) in [("", found.value), (".low", found.low), (".high", found.high)] {
+    let mean = stats::mean(values, LEVEL)?;
+    for (end, value) in [("", mean.value), (".low", mean.low), (".high", mean.high)] {
         data.insert(format!("{name}{end}"), store::number(value));
     }
     Ok(())
@@ -226,12 +226,12 @@ fn against_chain(
 ) -> Result<()> {
     // Symbols of a chain are below 1024.
     let narrow = |w: &Vec<u32>| w.iter().map(|id| *id as u16).collect::<Vec<u16>>();
-    let own: Vec<f64> = sequences.iter().map(|w| chain.loss(&narrow(w))).collect();
+    let source: Vec<f64> = sequences.iter().map(|w| chain.loss(&narrow(w))).collect();
     let context = sequences.first().map_or(0, |w| w.len() - 1);
     data.insert("entropies".into(), store::series(&chain.entropies()));
     data.insert("least".into(), store::number(chain.least_loss(context)));
-    record("source", &own, data)?;
-    let above: Vec<f64> = losses.iter().zip(&own).map(|(l, o)| l - o).collect();
+    record("source", &source, data)?;
+    let above: Vec<f64> = losses.iter().zip(&source).map(|(l, o)| l - o).collect();
     record("excess", &above, data)
 }
 
@@ -311,14 +311,14 @@ impl Experiment for Language {
         let sequences = self.evaluation.sequences;
         let mut held_out = vec![average(&text.losses(&model, sequences)?)];
         let label = format!("language {name} {}", streams.name());
-        let found = train(&*text, model, &self.plan, streams, &label, context)?;
-        history(&found.history, &mut data);
+        let trained = train(&*text, model, &self.plan, streams, &label, context)?;
+        history(&trained.history, &mut data);
         let mut steps = vec![0.0];
-        steps.extend(found.history.steps.iter().map(|s| *s as f64));
-        held_out.extend(&found.history.held_out);
+        steps.extend(trained.history.steps.iter().map(|s| *s as f64));
+        held_out.extend(&trained.history.held_out);
         data.insert("held_out_steps".into(), store::series(&steps));
         data.insert("held_out".into(), store::series(&held_out));
-        let losses = text.losses(&found.model, sequences)?;
+        let losses = text.losses(&trained.model, sequences)?;
         record("final", &losses, &mut data)?;
         let per_byte = |losses: &[f64]| losses.iter().map(|l| l * density.unwrap_or(1.0)).collect::<Vec<_>>();
         if let Some(density) = density {
@@ -335,7 +335,7 @@ impl Experiment for Language {
                 }
             }
         }
-        self.depth("trained", &found.model, &text, &mut data)?;
+        self.depth("trained", &trained.model, &text, &mut data)?;
         Ok(data)
     }
 

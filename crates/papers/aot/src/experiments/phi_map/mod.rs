@@ -70,7 +70,7 @@ impl Experiment for PhiMap {
         for name in PHI {
             let layer = Mssa::new(Phi::parse(name, cell.get(TAU))?, cell.get(ETA));
             let snr = unroll(&mixture, &layer, cell.get(LAYERS), streams)?;
-            let log = |at: &Vec<f64>| at.iter().map(|x| x.ln()).sum::<f64>() / k as f64;
+            let log = |values: &Vec<f64>| values.iter().map(|x| x.ln()).sum::<f64>() / k as f64;
             let gain = |pair: &[Vec<f64>]| (log(&pair[1]) - log(&pair[0])).exp();
             let gains: Vec<f64> = snr.windows(2).map(gain).collect();
             data.insert(name.to_string(), store::series(&gains));

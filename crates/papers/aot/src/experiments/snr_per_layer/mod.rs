@@ -136,10 +136,10 @@ pub(super) fn unroll(mixture: &Mixture, layer: &Mssa, layers: usize, streams: &S
         let energy = heads.iter().map(|y| energy_by_cluster(y.view(), &labels, clusters));
         snr_of_heads(&energy.collect::<Vec<_>>())
     };
-    let mut found = vec![snr(&heads)];
+    let mut by_layer = vec![snr(&heads)];
     for _ in 0..layers {
         layer.apply_coefficients(&mut heads)?;
-        found.push(snr(&heads));
+        by_layer.push(snr(&heads));
     }
-    Ok(found)
+    Ok(by_layer)
 }

@@ -61,8 +61,8 @@ fn by_each_phi(panel: Panel, cell: &[Row], relative: bool) -> Result<Panel> {
 /// The theorem's line from the measured median at layer 0.
 fn line(settings: &SnrPerLayer, from: f64) -> Vec<Point> {
     let rate = 1.0 + settings.eta * settings.tau;
-    let at = |l: usize| Point::at(l as f64, from * rate.powi(l as i32));
-    (0..=settings.layers).map(at).collect()
+    let point = |l: usize| Point::at(l as f64, from * rate.powi(l as i32));
+    (0..=settings.layers).map(point).collect()
 }
 
 const LINE: &str = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";

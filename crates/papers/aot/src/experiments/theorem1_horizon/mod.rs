@@ -61,12 +61,12 @@ impl Experiment for Theorem1Horizon {
         let (n, k) = (cell.get(TOKENS), cell.get(CLUSTERS));
         let mixture = Mixture::balanced(n, k, cell.get(DIM), cell.get(DELTA))?;
         let (eta, tau) = (cell.get(ETA), cell.get(TAU));
-        let found = horizon_of_mixture(&mixture, tau, streams, || {})?;
-        let updates = found.exact_updates(eta, tau).map_or(f64::INFINITY, |l| l as f64);
+        let horizon = horizon_of_mixture(&mixture, tau, streams, || {})?;
+        let updates = horizon.exact_updates(eta, tau).map_or(f64::INFINITY, |l| l as f64);
         let mut data = Map::new();
-        data.insert("theta".into(), store::number(found.theta()));
+        data.insert("theta".into(), store::number(horizon.theta()));
         data.insert("updates".into(), store::number(updates));
-        if let Some((head, first)) = found.first() {
+        if let Some((head, first)) = horizon.first() {
             data.insert("head".into(), head.into());
             data.insert("column".into(), first.column.into());
             data.insert("row".into(), first.row.into());

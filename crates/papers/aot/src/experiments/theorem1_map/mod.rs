@@ -97,8 +97,8 @@ impl Experiment for Theorem1Map {
         let (delta, tau) = (cell.get(DELTA), cell.get(TAU));
         let (name, value) = if cell.get(GROUP) == "map" {
             let mixture = Mixture::balanced(tokens, clusters, dim, delta)?;
-            let found = horizon_of_mixture(&mixture, tau, streams, || {})?;
-            ("theta", found.theta())
+            let horizon = horizon_of_mixture(&mixture, tau, streams, || {})?;
+            ("theta", horizon.theta())
         } else {
             let breaks = RareBreaks { tokens, clusters, dim, delta, tau };
             let draws = cell.get(DRAWS) as u64;

@@ -82,9 +82,9 @@ impl Vision {
             "" => Images::Drawn(self.shape_law().draw(self.shapes.count, &shared)?),
             path => Images::Given(open(Path::new(path))?.images),
         };
-        let all = images.all();
-        let parts = stratified(all.labels(), all.class_names(), self.validation, self.test, &shared)?;
-        let channels = if self.grey { 1 } else { all.image(0)?.dim().0 };
+        let labelled = images.all();
+        let parts = stratified(labelled.labels(), labelled.class_names(), self.validation, self.test, &shared)?;
+        let channels = if self.grey { 1 } else { labelled.image(0)?.dim().0 };
         Ok(Data {
             view: self.view(channels, self.side),
             augmentation: self.changed(channels)?,
@@ -106,10 +106,7 @@ impl Vision {
     }
 
     fn colours(&self) -> Vec<Transform> {
-        match self.grey {
-            true => vec![Transform::Grey],
-            false => vec![],
-        }
+        if self.grey { vec![Transform::Grey] } else { vec![] }
     }
 
     fn to_size(side: usize) -> [Transform; 2] {

@@ -27,13 +27,13 @@ pub(super) fn record(
     settings: &MapSettings,
     data: &Data,
     [untrained, trained]: [&Model; 2],
-    found: &mut Map<String, Value>,
+    findings: &mut Map<String, Value>,
 ) -> Result<()> {
     let (drawn, heads) = (block(trained.config().layers), trained.config().heads);
     let chosen = chosen(settings, data, trained, drawn)?;
-    found.insert("block".into(), json!(drawn + 1));
-    found.insert("head".into(), json!(chosen));
-    found.insert("heads".into(), json!(heads));
+    findings.insert("block".into(), json!(drawn + 1));
+    findings.insert("head".into(), json!(chosen));
+    findings.insert("heads".into(), json!(heads));
     let test = &data.parts.test;
     let judged = spread(test, settings.judged);
     let watched = spread(&data.parts.validation, settings.judged);
@@ -41,23 +41,23 @@ pub(super) fn record(
     for (when, model) in [("untrained", untrained), ("trained", trained)] {
         let on_validation = qualities(data, model, &watched)?;
         if let (Some(before), Some(quality)) = (on_validation, qualities(data, model, &judged)?) {
-            let all: Vec<f64> = quality.iter().copied().collect();
-            found.insert(format!("{when}.quality"), store::series(&all));
+            let values: Vec<f64> = quality.iter().copied().collect();
+            findings.insert(format!("{when}.quality"), store::series(&values));
             let blocks = before.outer_iter().zip(quality.outer_iter());
             let best: Vec<f64> = blocks.map(|(v, q)| q[largest(v)]).collect();
-            found.insert(format!("{when}.best"), store::series(&best));
+            findings.insert(format!("{when}.best"), store::series(&best));
         }
         for (i, index) in shown_images.iter().enumerate() {
             let maps = attention(data, model, *index)?;
-            let all: Vec<f64> = maps[drawn].iter().copied().collect();
-            found.insert(format!("{when}.maps.{i}"), store::series(&all));
+            let values: Vec<f64> = maps[drawn].iter().copied().collect();
+            findings.insert(format!("{when}.maps.{i}"), store::series(&values));
         }
     }
     for (i, index) in shown_images.iter().enumerate() {
-        found.insert(format!("shown.{i}"), store::series(&shown(data, *index)?));
+        findings.insert(format!("shown.{i}"), store::series(&shown(data, *index)?));
         if let Some(mask) = data.images.mask(*index, data.view.patch) {
             let mask: Vec<f64> = mask.iter().map(|m| f64::from(u8::from(*m))).collect();
-            found.insert(format!("mask.{i}"), store::series(&mask));
+            findings.insert(format!("mask.{i}"), store::series(&mask));
         }
     }
     Ok(())

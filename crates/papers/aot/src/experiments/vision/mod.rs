@@ -139,8 +139,8 @@ impl Vision {
         labels: &[usize],
         data: &mut Map<String, Value>,
     ) -> Result<()> {
-        let found = top1(predictions, labels, LEVEL)?;
-        for (end, value) in [("", found.value), (".low", found.low), (".high", found.high)] {
+        let accuracy = top1(predictions, labels, LEVEL)?;
+        for (end, value) in [("", accuracy.value), (".low", accuracy.low), (".high", accuracy.high)] {
             data.insert(format!("{part}{end}"), store::number(value));
         }
         Ok(())
@@ -153,13 +153,13 @@ impl Vision {
         let (linear, nearest) = match name {
             LINEAR => {
                 let settings = FitSettings::with_ridge(self.ridge);
-                let found = LinearClassifier::fit(features.view(), training.labels(), classes, settings)?;
-                (Some(found), None)
+                let linear = LinearClassifier::fit(features.view(), training.labels(), classes, settings)?;
+                (Some(linear), None)
             }
             _ => {
                 let k = self.neighbours;
-                let found = NearestNeighbours::new(features.view(), training.labels(), classes, k)?;
-                (None, Some(found))
+                let nearest = NearestNeighbours::new(features.view(), training.labels(), classes, k)?;
+                (None, Some(nearest))
             }
         };
         let mut data = Map::new();
@@ -187,8 +187,7 @@ fn rows_of_papers() -> impl Iterator<Item = &'static str> {
 
 /// Names of all networks and baselines.
 fn names() -> impl Iterator<Item = &'static str> {
-    let own = NETWORKS.iter().map(|(name, _)| *name);
-    own.chain([LINEAR, NEIGHBOURS]).chain(rows_of_papers())
+    NETWORKS.iter().map(|(name, _)| *name).chain([LINEAR, NEIGHBOURS]).chain(rows_of_papers())
 }
 
 impl Experiment for Vision {
@@ -244,16 +243,16 @@ impl Experiment for Vision {
         if is_baseline(name) {
             return self.baseline(name, &images);
         }
-        let all = images.images.all();
+        let labelled = images.images.all();
         let device = ComputeDevice::parse(&self.backend)?;
-        let classes = all.class_names().len();
+        let classes = labelled.class_names().len();
         let config = self.configuration(name, images.channels, classes, streams)?;
         let mut data = Map::new();
         data.insert("parameters".into(), config.parameters().into());
         data.insert("layers".into(), config.layers.into());
         let Start { model, checksum } = self.before_training(&config, &device, streams)?;
         let untrained = self.before_training(&config, &device, streams)?.model;
-        let part = |indices: &[usize]| ImageSubset::new(all, indices.to_vec());
+        let part = |indices: &[usize]| ImageSubset::new(labelled, indices.to_vec());
         let (training, watched) = (part(&images.parts.training)?, part(&images.parts.validation)?);
         let task = ImageTask {
             training: &training,
@@ -266,38 +265,35 @@ impl Experiment for Vision {
         };
         let mut held_out: Vec<f64> = task.held_out(&model)?.into_iter().collect();
         let label = format!("vision {name} {}", streams.name());
-        let found = train(&task, model, &self.plan, streams, &label, context)?;
-        history(&found.history, &mut data);
+        let trained = train(&task, model, &self.plan, streams, &label, context)?;
+        history(&trained.history, &mut data);
         let mut steps = vec![0.0];
-        steps.extend(found.history.steps.iter().map(|s| *s as f64));
-        held_out.extend(&found.history.held_out);
+        steps.extend(trained.history.steps.iter().map(|s| *s as f64));
+        held_out.extend(&trained.history.held_out);
         data.insert("held_out_steps".into(), store::series(&steps));
         data.insert("held_out".into(), store::series(&held_out));
         for (part, indices) in [("validation", &images.parts.validation), ("test", &images.parts.test)] {
-            let judged = images.view.judge(&found.model, all, indices)?;
-            let labels: Vec<usize> = indices.iter().map(|i| all.labels()[*i]).collect();
+            let judged = images.view.judge(&trained.model, labelled, indices)?;
+            let labels: Vec<usize> = indices.iter().map(|i| labelled.labels()[*i]).collect();
             Self::record_accuracy(part, &judged.predictions, &labels, &mut data)?;
         }
         let test = &images.parts.test;
-        let labels: Vec<usize> = test.iter().map(|i| all.labels()[*i]).collect();
+        let labels: Vec<usize> = test.iter().map(|i| labelled.labels()[*i]).collect();
         data.insert("commonest".into(), store::number(commonest(&labels, classes)));
         for side in &self.other_sides {
-            let model = found.model.at_resolution(side / self.patch)?;
+            let model = trained.model.at_resolution(side / self.patch)?;
             let view = self.view(images.channels, *side);
-            let judged = view.judge(&model, all, test)?;
+            let judged = view.judge(&model, labelled, test)?;
             let name = format!("test.{side}");
             Self::record_accuracy(&name, &judged.predictions, &labels, &mut data)?;
         }
-        maps::record(&self.maps, &images, [&untrained, &found.model], &mut data)?;
+        maps::record(&self.maps, &images, [&untrained, &trained.model], &mut data)?;
         Ok(data)
     }
 
     fn memory(&self, cell: &Params) -> u64 {
         let name = cell.get(NETWORK);
-        let drawn = match self.images.is_empty() {
-            true => (self.shapes.count * self.side * self.side) as u64,
-            false => 0,
-        };
+        let drawn = if self.images.is_empty() { (self.shapes.count * self.side * self.side) as u64 } else { 0 };
         if is_baseline(name) {
             // Features of all images in f32 and f64.
             return 16 * drawn;

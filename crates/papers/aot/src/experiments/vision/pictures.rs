@@ -43,11 +43,11 @@ const LOOKS: [(&str, &str, usize, Stroke); 6] = [
 ];
 
 fn words(name: &str) -> &str {
-    LOOKS.iter().find(|(own, ..)| *own == name).map_or(label(name), |(_, words, ..)| words)
+    LOOKS.iter().find(|(id, ..)| *id == name).map_or(label(name), |(_, words, ..)| words)
 }
 
 fn colour(name: &str) -> (usize, Stroke) {
-    LOOKS.iter().find(|(own, ..)| *own == name).map_or(look(name), |(_, _, colour, stroke)| (*colour, *stroke))
+    LOOKS.iter().find(|(id, ..)| *id == name).map_or(look(name), |(_, _, colour, stroke)| (*colour, *stroke))
 }
 
 fn accuracy(settings: &Vision, cells: &[Named]) -> Result<Figure> {
@@ -150,9 +150,9 @@ fn resolution(settings: &Vision, networks: &[Named]) -> Result<Option<Figure>> {
     .curves(networks, |_, (name, cell)| {
         let (colour, stroke) = colour(name);
         let points = sides.iter().map(|side| {
-            let at = format!("test.{side}");
-            let own = if *side == settings.side { "test" } else { &at };
-            Ok(Point::at(*side as f64, student(&numbers(cell, own)?)?))
+            let other = format!("test.{side}");
+            let test = if *side == settings.side { "test" } else { &other };
+            Ok(Point::at(*side as f64, student(&numbers(cell, test)?)?))
         });
         let line = Series::measured(words(name), colour, points.collect::<Result<_>>()?);
         Ok(line.with_interval(OVER_SEEDS).drawn(stroke))
@@ -205,11 +205,11 @@ fn maps(settings: &MapSettings, name: &str, row: &Row) -> Result<Figure> {
         let [trained, untrained] = ["trained", "untrained"].map(|when| row.series(&format!("{when}.maps.{i}")));
         let (trained, untrained) = (trained?, untrained?);
         let patches = trained.len() / heads;
-        let own = |maps: &[f64]| maps[head * patches..(head + 1) * patches].to_vec();
+        let of_head = |maps: &[f64]| maps[head * patches..(head + 1) * patches].to_vec();
         let mean = |p: usize| (0..heads).map(|h| trained[h * patches + p]).sum::<f64>() / heads as f64;
         panels.push(square(&shown, "image", "intensity"));
-        panels.push(square(&own(&trained), "chosen head", "weight"));
-        panels.push(square(&own(&untrained), "before training", "weight"));
+        panels.push(square(&of_head(&trained), "chosen head", "weight"));
+        panels.push(square(&of_head(&untrained), "before training", "weight"));
         panels.push(square(&(0..patches).map(mean).collect::<Vec<_>>(), "mean of all heads", "weight"));
     }
     let criterion = match row.data.contains_key("mask.0") {

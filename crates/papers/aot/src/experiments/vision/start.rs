@@ -26,10 +26,7 @@ impl Vision {
         }
         let given = Path::new(&self.start);
         let run = given.join(CHECKPOINTS);
-        Some(match run.is_dir() {
-            true => run.join(streams.name()),
-            false => given.to_path_buf(),
-        })
+        Some(if run.is_dir() { run.join(streams.name()) } else { given.to_path_buf() })
     }
 
     /// Configuration of the network of a trial, with the depth and width of its checkpoint where it begins with one.
@@ -44,27 +41,27 @@ impl Vision {
         let Some(folder) = self.checkpoints(streams) else {
             return Ok(wanted);
         };
-        let found = Checkpoint::config(&folder)?;
+        let stored = Checkpoint::config(&folder)?;
         let refused = |requirement: String| Error::invalid("start", folder.display(), requirement);
-        let alike = discriminant(&found.attention) == discriminant(&wanted.attention)
-            && discriminant(&found.mlp) == discriminant(&wanted.mlp)
-            && found.norm == wanted.norm;
+        let alike = discriminant(&stored.attention) == discriminant(&wanted.attention)
+            && discriminant(&stored.mlp) == discriminant(&wanted.mlp)
+            && stored.norm == wanted.norm;
         if !alike {
             let requirement = format!(
                 "must be checkpoints of '{name}'; this network has {:?}, {:?} and {:?}",
-                found.attention, found.mlp, found.norm
+                stored.attention, stored.mlp, stored.norm
             );
             return Err(refused(requirement));
         }
-        if found.input != wanted.input {
+        if stored.input != wanted.input {
             let requirement = format!(
                 "must be checkpoints for patches of {channels} x {0} x {0} numbers; this network reads {1:?}. Set patch and \
                  grey as in its training",
-                self.patch, found.input
+                self.patch, stored.input
             );
             return Err(refused(requirement));
         }
-        Ok(ModelConfig { context: wanted.context, output: wanted.output, ..found })
+        Ok(ModelConfig { context: wanted.context, output: wanted.output, ..stored })
     }
 
     /// The network of a trial before training. Of a checkpoint, positions are interpolated to this number of patches, and
@@ -79,13 +76,13 @@ impl Vision {
         let Some(folder) = self.checkpoints(streams) else {
             return Ok(Start { model: Model::new(config.clone(), device, &weights)?, checksum: None });
         };
-        let found = Checkpoint::network(&folder, device)?;
-        let model = found.model.at_resolution(self.side / self.patch)?;
+        let stored = Checkpoint::network(&folder, device)?;
+        let model = stored.model.at_resolution(self.side / self.patch)?;
         let model = match config.output {
             Output::Classes { count } => model.with_classes(count, &weights)?,
             _ => model,
         };
-        Ok(Start { model, checksum: Some(found.checksum) })
+        Ok(Start { model, checksum: Some(stored.checksum) })
     }
 
     /// Refuses checkpoints that a trial of these settings cannot begin with.

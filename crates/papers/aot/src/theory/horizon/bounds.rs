@@ -128,20 +128,20 @@ impl Horizon {
         }
         if self.delta == 0.0 {
             // All weights of a noise column are 1/N.
-            let kept = self.tau * self.tokens as f64 >= 1.0;
-            return if kept { signal_columns.min(1.0) } else { 1.0 };
+            let unbroken = self.tau * self.tokens as f64 >= 1.0;
+            return if unbroken { signal_columns.min(1.0) } else { 1.0 };
         }
         let others = self.other_breaks(theta);
         let (n, noise) = (self.per_cluster() as f64, self.noise_scores());
         let rest = self.tokens as f64 - 1.0;
         let v = (n * theta * theta + noise * self.delta.powi(2)) / (rest * rest);
         let height = rest.ln() + self.logit();
-        let own = |r: f64| {
+        let at_length = |r: f64| {
             let spread = self.delta * r * (theta * theta + v).sqrt();
             chi_tail(self.dim as f64, r) + n * tail(height / spread)
         };
         let captured =
-            if height > 0.0 { self.noise_columns() * best_above(self.dim as f64, own) } else { f64::INFINITY };
+            if height > 0.0 { self.noise_columns() * best_above(self.dim as f64, at_length) } else { f64::INFINITY };
         let noise_columns = captured + others.own_score + others.noise_scores;
         let bound = 2.0 * noise_columns + signal_columns;
         // NaN where θ overflows: nothing is known.
@@ -179,10 +179,7 @@ impl Horizon {
             let x = r - l / r;
             let noise = others + 1.0 - n;
             // Without noise the other keys have score 0, below any positive x.
-            let drowned = match self.delta == 0.0 && x > 0.0 || noise == 0.0 {
-                true => 0.0,
-                false => noise * tail(x / self.delta),
-            };
+            let drowned = if self.delta == 0.0 && x > 0.0 || noise == 0.0 { 0.0 } else { noise * tail(x / self.delta) };
             chi_cdf(p, r) + (n - 1.0) * tail(x) + drowned
         };
         grid(0.01, p.sqrt() + 5.0).map(bound).fold(1.0, f64::min)

@@ -23,7 +23,7 @@ pub(super) struct Column {
     /// ln(τ/(1-τ)).
     logit: f64,
     /// The self score σ².
-    own: f64,
+    self_score: f64,
     /// N - n - 1, scores with other noise tokens.
     noise: f64,
     /// (δσ)², their variance.
@@ -44,7 +44,7 @@ impl Column {
             n: law.per_cluster() as f64,
             s: theta * sigma,
             logit: law.logit(),
-            own: sigma * sigma,
+            self_score: sigma * sigma,
             noise: law.noise_scores(),
             noise_var: (law.delta * sigma).powi(2),
         }
@@ -65,14 +65,14 @@ impl Column {
     /// at most the room that the self score leaves.
     fn probability(&self, at_most: impl Fn(Moments, f64) -> f64) -> f64 {
         // An x that underflows below already has φ(x) = 0 where the self score alone forbids less.
-        let from = (self.logit + self.own) / self.s;
+        let from = (self.logit + self.self_score) / self.s;
         if self.s <= 0.0 || from > END {
             return 0.0;
         }
         // Beyond the x at which c_x passes the mean of S + B, only φ shapes the integrand: ten
         // more standard deviations lose less than 1e-22 of it.
         let s2 = self.s * self.s;
-        let sum = [self.own, (self.n - 1.0).ln() + 0.5 * s2, self.noise.ln() + 0.5 * self.noise_var];
+        let sum = [self.self_score, (self.n - 1.0).ln() + 0.5 * s2, self.noise.ln() + 0.5 * self.noise_var];
         let to = ((self.logit + ln_sum_exp(&sum)) / self.s).max(0.0) + 10.0;
         let ends = (from.max(-10.0), to.min(END));
         let value = integrate(|x| self.integrand(x, &at_most), ends.0, ends.1, 1.0, TOL);
@@ -84,7 +84,7 @@ impl Column {
         let y = x.min(x - self.logit / self.s);
         // All sums in units of c_x, so that nothing overflows.
         let ln_c = self.s * x - self.logit;
-        let room = 1.0 - (self.own - ln_c).exp();
+        let room = 1.0 - (self.self_score - ln_c).exp();
         if room <= 0.0 {
             return 0.0;
         }
@@ -96,13 +96,13 @@ impl Column {
         if ln_weight < -745.0 {
             return 0.0;
         }
-        let own = truncated(self.s, y, ln_c).times(self.n - 1.0);
+        let in_cluster = truncated(self.s, y, ln_c).times(self.n - 1.0);
         let noise = if self.noise_var > NARROW {
             truncated(self.noise_var.sqrt(), noise_y, ln_c)
         } else {
             narrow(self.noise_var, ln_c)
         };
-        ln_weight.exp() * at_most(own.plus(noise.times(self.noise)), room)
+        ln_weight.exp() * at_most(in_cluster.plus(noise.times(self.noise)), room)
     }
 }
 

@@ -293,9 +293,9 @@ impl Horizon {
     fn annealed_sum(&self, theta: f64) -> (f64, f64) {
         let sigma = self.typical_sigma();
         let s = theta * sigma;
-        let own = (self.per_cluster() - 1) as f64 * (0.5 * s * s).exp();
+        let in_cluster = (self.per_cluster() - 1) as f64 * (0.5 * s * s).exp();
         let noise = self.noise_scores() * (0.5 * (self.delta * sigma).powi(2)).exp();
-        (s, own + (sigma * sigma).exp() + noise)
+        (s, in_cluster + (sigma * sigma).exp() + noise)
     }
 
     fn first_moment(&self, x: f64) -> f64 {
@@ -334,18 +334,18 @@ fn root(f: impl Fn(f64) -> f64, mut low: (f64, f64), mut high: (f64, f64)) -> f6
             return low.0;
         }
         let x = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
-        let at = f(x);
-        if at.abs() < LAMBDA_TOL {
+        let value = f(x);
+        if value.abs() < LAMBDA_TOL {
             return x;
         }
-        if at < 0.0 {
-            low = (x, at);
+        if value < 0.0 {
+            low = (x, value);
             if last == -1 {
                 high.1 *= 0.5;
             }
             last = -1;
         } else {
-            high = (x, at);
+            high = (x, value);
             if last == 1 {
                 low.1 *= 0.5;
             }

@@ -51,15 +51,15 @@ fn the_quantiles_of_the_audit() {
 
 #[test]
 fn theta_inverts_lambda_and_scales_with_delta() {
-    let one = law(1000, 4, 200, 0.7);
+    let full = law(1000, 4, 200, 0.7);
     for probability in [1e-6, 0.01, 0.5, 0.999] {
-        let theta = one.theta(probability).unwrap();
-        let back = -(-one.lambda(theta)).exp_m1();
+        let theta = full.theta(probability).unwrap();
+        let back = -(-full.lambda(theta)).exp_m1();
         assert!((back / probability - 1.0).abs() < 1e-6, "{probability} {back}");
     }
     // θ enters through θδ, up to the self and noise scores: the audit's 10.42, 5.21, 2.61.
-    let half = Horizon { delta: 0.5 * one.delta, ..one };
-    let ratio = half.theta(0.5).unwrap() / one.theta(0.5).unwrap();
+    let half = Horizon { delta: 0.5 * full.delta, ..full };
+    let ratio = half.theta(0.5).unwrap() / full.theta(0.5).unwrap();
     assert!((ratio - 2.0).abs() < 0.02, "{ratio}");
 }
 

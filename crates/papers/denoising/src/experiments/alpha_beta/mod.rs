@@ -135,8 +135,7 @@ impl Experiment for DenoiseAlphaBeta {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let one = self.problem(cell.get(CASE), cell.get(CONTEXT_OR_LIMIT)).memory(1);
-        one.saturating_mul(self.prompts as u64)
+        self.problem(cell.get(CASE), cell.get(CONTEXT_OR_LIMIT)).memory(1).saturating_mul(self.prompts as u64)
     }
 
     fn size(&self) -> String {

@@ -73,8 +73,8 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[Sets]) -> Resul
     let per_component = 1.0 / settings.ambient as f64;
     let averaged = averaged(cell, &betas)?;
     let loss = |i: usize, j: usize| averaged[i].loss(alphas[j]) * per_component;
-    let all = (0..betas.len()).flat_map(|i| (0..alphas.len()).map(move |j| (i, j)));
-    let least = all.map(|(i, j)| loss(i, j)).fold(f64::INFINITY, f64::min);
+    let places = (0..betas.len()).flat_map(|i| (0..alphas.len()).map(move |j| (i, j)));
+    let least = places.map(|(i, j)| loss(i, j)).fold(f64::INFINITY, f64::min);
     let bar = Axis::log("mean squared error").from_to(least, HIGHEST * least);
     let cells = |fine: &[f64]| fine.iter().step_by(FINER).copied().collect::<Vec<_>>();
     let at = |i: usize, j: usize| Cell::of(loss(FINER * i, FINER * j));
@@ -102,24 +102,24 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[Sets]) -> Resul
 
 /// The means over all sets at every β.
 fn averaged(cell: &Sets, betas: &[f64]) -> Result<Vec<Moments>> {
-    let mut all: Vec<Moments> =
+    let mut averages: Vec<Moments> =
         betas.iter().map(|beta| Moments { beta: *beta, square: 0.0, cross: 0.0, target: 0.0 }).collect();
     let share = 1.0 / cell.rows.len() as f64;
     for row in cell.rows {
         let (square, cross, target) = (row.series("square")?, row.series("cross")?, row.number("target")?);
-        if square.len() != all.len() || cross.len() != all.len() {
+        if square.len() != averages.len() || cross.len() != averages.len() {
             return Err(Error::Content {
                 path: "rows of denoise_alpha_beta".into(),
                 problem: "the rows have another grid than the settings; run it again with --force".into(),
             });
         }
-        for (i, moments) in all.iter_mut().enumerate() {
+        for (i, moments) in averages.iter_mut().enumerate() {
             moments.square += share * square[i];
             moments.cross += share * cross[i];
             moments.target += share * target;
         }
     }
-    Ok(all)
+    Ok(averages)
 }
 
 /// The minimum of every set.

@@ -37,8 +37,8 @@ settings! {
 const TASKS: [&str; 2] = ["subspace", "sphere"];
 
 impl DenoiseExcessRisk {
-    fn cell(&self, group: &str, task: &str, at: (usize, usize, usize), noise: f64) -> Params {
-        let (ambient, dim, context) = at;
+    fn cell(&self, group: &str, task: &str, sizes: (usize, usize, usize), noise: f64) -> Params {
+        let (ambient, dim, context) = sizes;
         Params::from_iter([
             MAP.is(group),
             TASK.is(task),
@@ -63,13 +63,13 @@ impl DenoiseExcessRisk {
         let sigma_z2 = cell.get(NOISE_VARIANCE);
         Ok(match cell.get(TASK) {
             "subspace" => {
-                let own = Subspace { dim, sigma_z2, ..self.subspace.clone() };
-                let task = own.task(n, context, Bases::Haar);
-                (task, Attention::Linear, own.epochs)
+                let subspace = Subspace { dim, sigma_z2, ..self.subspace.clone() };
+                let task = subspace.task(n, context, Bases::Haar);
+                (task, Attention::Linear, subspace.epochs)
             }
             "sphere" => {
-                let own = Sphere { dim, sigma_z2, ..self.sphere.clone() };
-                (own.task(n, context), Attention::Softmax, own.epochs)
+                let sphere = Sphere { dim, sigma_z2, ..self.sphere.clone() };
+                (sphere.task(n, context), Attention::Softmax, sphere.epochs)
             }
             other => return Err(Error::unknown("task", other, TASKS)),
         })
@@ -97,14 +97,14 @@ impl Experiment for DenoiseExcessRisk {
             let (dim, noise) = self.usual(task)?;
             for context in &self.contexts {
                 for noise in &self.noises {
-                    let at = (self.ambient, dim, *context);
-                    cells.push(self.cell("context-noise", task, at, *noise));
+                    let sizes = (self.ambient, dim, *context);
+                    cells.push(self.cell("context-noise", task, sizes, *noise));
                 }
             }
             for n in &self.ambients {
                 for share in &self.shares {
-                    let at = (*n, dim_of(*share, *n), self.context);
-                    cells.push(self.cell("dimensions", task, at, noise));
+                    let sizes = (*n, dim_of(*share, *n), self.context);
+                    cells.push(self.cell("dimensions", task, sizes, noise));
                 }
             }
         }
@@ -125,7 +125,7 @@ impl Experiment for DenoiseExcessRisk {
         let start = Weights::uniform(n, Form::Full, streams);
         let recipe = self.training.recipe(epochs);
         let sets = [&train_set, &test_set];
-        let found = train(attention, sets, &start, Form::Full, &recipe, streams)?;
+        let trained = train(attention, sets, &start, Form::Full, &recipe, streams)?;
         // Given the task and the query, the context and the clean token are independent, so the
         // risk is the Bayes risk plus the distance to the posterior mean: no noise of the token.
         let draw = |i| task.draw(&streams.child("fresh", i));
@@ -133,18 +133,18 @@ impl Experiment for DenoiseExcessRisk {
         let optimum = |p: &crate::prompts::Prompt| p.prior.posterior_mean(p.query.view(), sigma_z2);
         let (fresh, best) = Prompts::<f32>::draw(self.fresh, &[attention], draw, optimum)?;
         let excess = |weights: &Weights<f32>| -> Result<f64> {
-            let found = outputs(attention, &fresh, weights)?;
-            let pairs = found.columns().into_iter().zip(&best);
-            let one = |(x, f): (ndarray::ArrayView1<f32>, &Array1<f64>)| distance2(x.mapv(f64::from).view(), f.view());
-            Ok(pairs.map(one).sum::<f64>() / self.fresh as f64)
+            let answers = outputs(attention, &fresh, weights)?;
+            let pairs = answers.columns().into_iter().zip(&best);
+            let gap = |(x, f): (ndarray::ArrayView1<f32>, &Array1<f64>)| distance2(x.mapv(f64::from).view(), f.view());
+            Ok(pairs.map(gap).sum::<f64>() / self.fresh as f64)
         };
         let mut data = Map::new();
         for (name, value) in [
-            ("trained", excess(&found.weights)?),
+            ("trained", excess(&trained.weights)?),
             ("theorem", excess(&task.theorem().1)?),
-            ("alpha", found.weights.alpha()),
-            ("beta", found.weights.beta()),
-            ("drift", found.drift()),
+            ("alpha", trained.weights.alpha()),
+            ("beta", trained.weights.beta()),
+            ("drift", trained.drift()),
         ] {
             data.insert(name.into(), store::number(value));
         }
@@ -152,12 +152,12 @@ impl Experiment for DenoiseExcessRisk {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let all = self.training.train + self.training.test + self.fresh;
+        let prompts = self.training.train + self.training.test + self.fresh;
         let attention = match cell.get(TASK) {
             "subspace" => Attention::Linear,
             _ => Attention::Softmax,
         };
-        Prompts::<f32>::bytes(cell.get(AMBIENT), cell.get(CONTEXT), all, &[attention])
+        Prompts::<f32>::bytes(cell.get(AMBIENT), cell.get(CONTEXT), prompts, &[attention])
     }
 
     fn size(&self) -> String {

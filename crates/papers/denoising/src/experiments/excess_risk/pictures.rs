@@ -24,8 +24,8 @@ fn bayes_and_rate(settings: &DenoiseExcessRisk, row: &Row) -> Result<(f64, f64)>
     let (dim, noise) = (row.parameter(DIM.name)? as usize, row.parameter(NOISE_VARIANCE.name)?);
     Ok(match row.word(TASK.name)? {
         "subspace" => {
-            let own = settings.subspace.sigma0_2;
-            (linear::mmse(&vec![own; dim], noise), linear::excess_rate(dim, own, noise))
+            let variance = settings.subspace.sigma0_2;
+            (linear::mmse(&vec![variance; dim], noise), linear::excess_rate(dim, variance, noise))
         }
         _ => {
             let radius = settings.sphere.radius;
@@ -97,10 +97,10 @@ fn map(settings: &DenoiseExcessRisk, title: &str, [x, y]: [Axis; 2], plane: &Pla
 
 /// The least, the middle and the largest of the noises.
 fn some(noises: &[f64]) -> Vec<f64> {
-    let mut all = noises.to_vec();
-    all.sort_by(f64::total_cmp);
-    all.dedup();
-    let mut some = vec![all[0], all[all.len() / 2], all[all.len() - 1]];
+    let mut sorted = noises.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.dedup();
+    let mut some = vec![sorted[0], sorted[sorted.len() / 2], sorted[sorted.len() - 1]];
     some.dedup();
     some
 }
@@ -111,10 +111,10 @@ fn lines(settings: &DenoiseExcessRisk, cells: &[&[Row]]) -> Result<Figure> {
     for task in &settings.tasks {
         let mut panel = Panel::new(title(task), Axis::log("context length *L*"), Axis::log(EXCESS));
         for (colour, noise) in some(&settings.noises).into_iter().enumerate() {
-            let own = with_number(&with_word(&cells, TASK, task), NOISE_VARIANCE, noise);
-            let trained = over(&own, CONTEXT, |cell| relative(settings, cell, "trained"))?;
-            let theorem = over(&own, CONTEXT, |cell| relative(settings, cell, "theorem"))?;
-            let law = over(&own, CONTEXT, |cell| {
+            let of_noise = with_number(&with_word(&cells, TASK, task), NOISE_VARIANCE, noise);
+            let trained = over(&of_noise, CONTEXT, |cell| relative(settings, cell, "trained"))?;
+            let theorem = over(&of_noise, CONTEXT, |cell| relative(settings, cell, "theorem"))?;
+            let law = over(&of_noise, CONTEXT, |cell| {
                 let (bayes, rate) = bayes_and_rate(settings, &cell[0])?;
                 Ok(rate / cell[0].parameter(CONTEXT.name)? / bayes)
             })?;

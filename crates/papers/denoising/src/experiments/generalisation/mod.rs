@@ -92,15 +92,15 @@ impl Experiment for DenoiseGeneralisation {
         let start = Weights::uniform(self.ambient, Form::Full, streams);
         let prompts = [&sets[0].prompts, &sets[1].prompts];
         let recipe = self.recipe(group);
-        let found = train(LINEAR[0], prompts, &start, Form::Full, &recipe, streams)?;
+        let trained = train(LINEAR[0], prompts, &start, Form::Full, &recipe, streams)?;
         let last = |curve: &[f64]| curve.last().copied().unwrap_or(f64::NAN);
         let mut data = Map::new();
-        let fresh = self.fresh_loss(self.subspace.dim, context, &found.weights, streams)?;
+        let fresh = self.fresh_loss(self.subspace.dim, context, &trained.weights, streams)?;
         for (name, value) in [
-            ("alpha", found.weights.alpha()),
-            ("beta", found.weights.beta()),
-            ("train", last(&found.train)),
-            ("test", last(&found.test)),
+            ("alpha", trained.weights.alpha()),
+            ("beta", trained.weights.beta()),
+            ("train", last(&trained.train)),
+            ("test", last(&trained.test)),
             ("fresh", fresh),
         ] {
             data.insert(name.into(), store::number(value));
@@ -109,8 +109,8 @@ impl Experiment for DenoiseGeneralisation {
             let mut tested = vec![];
             for context in &self.tested_contexts {
                 for dim in &self.tested_dims {
-                    let own = streams.child("tested", (context * self.ambient + dim) as u64);
-                    let loss = self.fresh_loss(*dim, *context, &found.weights, &own)?;
+                    let child = streams.child("tested", (context * self.ambient + dim) as u64);
+                    let loss = self.fresh_loss(*dim, *context, &trained.weights, &child)?;
                     tested.push(json!([context, dim, store::number(loss)]));
                 }
             }
@@ -120,8 +120,8 @@ impl Experiment for DenoiseGeneralisation {
     }
 
     fn memory(&self, _cell: &Params) -> u64 {
-        let all = self.training.train + self.training.test + self.fresh;
-        Prompts::<f32>::bytes(self.ambient, 1, all, &LINEAR)
+        let prompts = self.training.train + self.training.test + self.fresh;
+        Prompts::<f32>::bytes(self.ambient, 1, prompts, &LINEAR)
     }
 
     fn size(&self) -> String {

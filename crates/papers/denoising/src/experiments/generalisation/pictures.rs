@@ -38,8 +38,8 @@ impl DenoiseGeneralisation {
 
     /// Loss per component of linear attention with αβ = `gamma`.
     fn law(&self, dim: usize, context: f64, gamma: f64) -> f64 {
-        let all = self.variances(dim);
-        attention_mse(&all, context, self.subspace.sigma_z2, gamma) / self.ambient as f64
+        let variances = self.variances(dim);
+        attention_mse(&variances, context, self.subspace.sigma_z2, gamma) / self.ambient as f64
     }
 
     fn bayes(&self, dim: usize) -> f64 {
@@ -108,13 +108,13 @@ fn stuck(cells: &[&[Row]]) -> Result<usize> {
 
 /// The loss of one row at (L, d).
 fn tested(row: &Row, context: usize, dim: usize) -> Result<f64> {
-    let all = row.data.get("tested").and_then(|v| v.as_array());
-    let found = all.into_iter().flatten().find_map(|entry| {
+    let entries = row.data.get("tested").and_then(|v| v.as_array());
+    let loss = entries.into_iter().flatten().find_map(|entry| {
         let at = |i: usize| entry.get(i)?.as_u64();
         let here = at(0) == Some(context as u64) && at(1) == Some(dim as u64);
         here.then(|| as_number(entry.get(2)?)).flatten()
     });
-    found.ok_or_else(|| Error::Content {
+    loss.ok_or_else(|| Error::Content {
         path: "rows of denoise_generalisation".into(),
         problem: format!("no loss tested at L = {context}, d = {dim}"),
     })

@@ -62,8 +62,8 @@ impl Experiment for DenoiseLandscape {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let one = |sigma_z2: &f64| Params::from_iter([NOISE_VARIANCE.is(*sigma_z2)]);
-        Ok(self.noise.iter().map(one).collect())
+        let cell = |sigma_z2: &f64| Params::from_iter([NOISE_VARIANCE.is(*sigma_z2)]);
+        Ok(self.noise.iter().map(cell).collect())
     }
 
     /// The data of one picture and one curve: the landscape, tokens, queries and paths of one context,
@@ -127,9 +127,9 @@ impl DenoiseLandscape {
         data.insert("half_height".into(), store::number(half));
         data.insert("energy".into(), store::series(&energies));
         // Starts half as dense as the cells: minima are found by descent, the grid only feeds it.
-        let found = memory.minima_on_grid(self.grid.div_ceil(2))?;
+        let valleys = memory.minima_on_grid(self.grid.div_ceil(2))?;
         let of = |f: fn(&attnlab_theory::attention::memory::Minimum) -> f64| {
-            store::series(&found.minima.iter().map(f).collect::<Vec<_>>())
+            store::series(&valleys.minima.iter().map(f).collect::<Vec<_>>())
         };
         data.insert("minimum_x".into(), of(|m| m.state[0]));
         data.insert("minimum_y".into(), of(|m| m.state[1]));
@@ -165,12 +165,12 @@ impl DenoiseLandscape {
         }
         let mut data = Map::new();
         let mut keep = |name: &str, losses: &[Vec<f64>]| -> Result<()> {
-            let all: Result<Vec<_>> = losses.iter().map(|l| mean(l, 0.95)).collect();
-            let all = all?;
+            let means: Result<Vec<_>> = losses.iter().map(|l| mean(l, 0.95)).collect();
+            let means = means?;
             let ends = [
-                ("", all.iter().map(|e| e.value).collect::<Vec<_>>()),
-                ("_low", all.iter().map(|e| e.low).collect()),
-                ("_high", all.iter().map(|e| e.high).collect()),
+                ("", means.iter().map(|e| e.value).collect::<Vec<_>>()),
+                ("_low", means.iter().map(|e| e.low).collect()),
+                ("_high", means.iter().map(|e| e.high).collect()),
             ];
             for (end, values) in ends {
                 data.insert(format!("{name}{end}"), store::series(&values));

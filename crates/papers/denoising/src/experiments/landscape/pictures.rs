@@ -113,12 +113,12 @@ fn note(row: &Row, sigma_z2: f64) -> Result<String> {
     let shared = row.series("minimum_shared_by")?;
     let retrieved = tokens.iter().filter(|t| **t == 1.0).count();
     let (few, many) = ends(shared);
-    let (found, weight) = match tokens.len() {
+    let (minima, weight) = match tokens.len() {
         1 => ("a single minimum".to_string(), format!("{few:.1}")),
         n => (format!("{n} minima"), format!("{few:.1} to {many:.1}")),
     };
     Ok(format!(
-        "At *σ*_{{Z}}^{{2}} = {sigma_z2}: {found}, {retrieved} of them a context token, the weight shared by \
+        "At *σ*_{{Z}}^{{2}} = {sigma_z2}: {minima}, {retrieved} of them a context token, the weight shared by \
          {weight} tokens."
     ))
 }

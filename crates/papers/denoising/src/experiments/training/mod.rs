@@ -106,10 +106,7 @@ impl Experiment for DenoiseTraining {
     /// "A.drift". For every baseline "baseline.NAME": its loss on the training and the test prompts.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let (task, epochs, variant) = self.of_cell(cell)?;
-        let source = match variant.shared_data {
-            true => streams.of_trial(0),
-            false => streams.clone(),
-        };
+        let source = if variant.shared_data { streams.of_trial(0) } else { streams.clone() };
         let set = |name, count| task.data(name, count, &Attention::ALL, &source);
         let sets = [set("train", self.training.train)?, set("test", self.training.test)?];
         let mut data = baselines(&task, &sets);
@@ -117,17 +114,17 @@ impl Experiment for DenoiseTraining {
         let recipe = self.training.recipe(epochs);
         let prompts = [&sets[0].prompts, &sets[1].prompts];
         for attention in Attention::ALL {
-            let own = streams.child(attention.name(), 0);
-            let start = Weights::uniform(self.ambient, form, &own);
-            let found = train(attention, prompts, &start, form, &recipe, &own)?;
-            record(attention, &start, &found, &mut data);
+            let child = streams.child(attention.name(), 0);
+            let start = Weights::uniform(self.ambient, form, &child);
+            let fit = train(attention, prompts, &start, form, &recipe, &child)?;
+            record(attention, &start, &fit, &mut data);
         }
         Ok(data)
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let all = self.training.train + self.training.test;
-        Prompts::<f32>::bytes(self.ambient, cell.get(CONTEXT), all, &Attention::ALL)
+        let prompts = self.training.train + self.training.test;
+        Prompts::<f32>::bytes(self.ambient, cell.get(CONTEXT), prompts, &Attention::ALL)
     }
 
     fn size(&self) -> String {
@@ -151,17 +148,17 @@ fn baselines(task: &Task, sets: &[Data; 2]) -> Map<String, Value> {
     data
 }
 
-fn record(attention: Attention, start: &Weights<f32>, found: &History<f32>, data: &mut Map<String, Value>) {
+fn record(attention: Attention, start: &Weights<f32>, fit: &History<f32>, data: &mut Map<String, Value>) {
     let mut put = |what: &str, value: Value| {
         data.insert(format!("{}.{what}", attention.name()), value);
     };
-    put("train", store::series(&found.train));
-    put("test", store::series(&found.test));
-    for (name, value) in [("alpha", found.weights.alpha()), ("beta", found.weights.beta()), ("drift", found.drift())] {
+    put("train", store::series(&fit.train));
+    put("test", store::series(&fit.test));
+    for (name, value) in [("alpha", fit.weights.alpha()), ("beta", fit.weights.beta()), ("drift", fit.drift())] {
         put(name, store::number(value));
     }
     for (name, matrix) in
-        [("kq", &found.weights.kq), ("pv", &found.weights.pv), ("start_kq", &start.kq), ("start_pv", &start.pv)]
+        [("kq", &fit.weights.kq), ("pv", &fit.weights.pv), ("start_kq", &start.kq), ("start_pv", &start.pv)]
     {
         let entries: Vec<f64> = matrix.iter().map(|x| f64::from(*x)).collect();
         put(name, store::series(&entries));

@@ -69,10 +69,7 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
     }
     let what = whose(variant);
     let setting = settings.variant(variant)?;
-    let data = match setting.shared_data {
-        true => "all seeds train on one data set",
-        false => "every seed has its own data",
-    };
+    let data = if setting.shared_data { "all seeds train on one data set" } else { "every seed has its own data" };
     let stuck = match stuck.as_slice() {
         [] => format!("No run ends more than {:.0} % above", (STUCK - 1.0) * 100.0),
         runs => format!("More than {:.0} % above ended: {}; that is,", (STUCK - 1.0) * 100.0, runs.join(", ")),
