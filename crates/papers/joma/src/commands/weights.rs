@@ -111,10 +111,7 @@ fn tensors(args: &Args, first: &Checkpoint) -> Result<Vec<String>> {
     };
     let patterns: Vec<&str> = args.tensors.iter().map(String::as_str).collect();
     let idle = patterns.iter().find(|p| matrices(&[p]).is_empty());
-    let found = match patterns.is_empty() {
-        true => matrices(&LOWER),
-        false => matrices(&patterns),
-    };
+    let found = if patterns.is_empty() { matrices(&LOWER) } else { matrices(&patterns) };
     if idle.is_none() && !found.is_empty() {
         return Ok(found);
     }
@@ -145,10 +142,7 @@ fn table(rows: &[Row], out: &mut Out) -> Result<()> {
         let mean = permuted.iter().sum::<f64>() / permuted.len() as f64;
         let shown =
             [row.parameter("step")?, row.number("stable_rank")?, row.number("chance")?, mean, row.number("moved")?]
-                .map(|x| match x.is_nan() {
-                    true => "-".into(),
-                    false => significant(x, 4),
-                });
+                .map(|x| if x.is_nan() { "-".into() } else { significant(x, 4) });
         let [step, rank, chance, permuted, moved] = &shown;
         out.line(&line([step, rank, chance, permuted, moved, row.word("tensor")?]))?;
     }

@@ -131,10 +131,7 @@ impl Marginal {
         let r = v.iter().zip(mean).map(|(v, x)| v * x).sum::<f64>() + xi;
         let rho = if printed { r } else { r / length };
         let (one, two) = (self.theta1(slopes, rho), self.theta2(slopes, rho));
-        let (one, two) = match printed {
-            true => (one / length, two / length.powi(3)),
-            false => (one, two / length),
-        };
+        let (one, two) = if printed { (one / length, two / length.powi(3)) } else { (one, two / length) };
         let first = mean.iter().zip(v).map(|(x, v)| one * x + two * v);
         Ok(first.chain([one]).collect())
     }

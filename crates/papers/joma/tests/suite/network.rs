@@ -7,10 +7,7 @@ use proptest::prelude::*;
 
 /// The parameters of tests/reference/network.py.
 fn patterned(architecture: Architecture) -> Network<f64> {
-    let start = match architecture.projection {
-        true => Start::Library { equal_blocks: true },
-        false => Start::FanIn,
-    };
+    let start = if architecture.projection { Start::Library { equal_blocks: true } } else { Start::FanIn };
     let mut network = Network::new(architecture, start, &Streams::new(0, "test", 0, 0)).unwrap();
     let layout = network.layout().clone();
     let flat = network.parameters_mut();

@@ -17,10 +17,7 @@ use attnlab_lab::run::Row;
 fn scores(settings: &Table1, s: usize) -> Vec<(String, String, usize)> {
     let mut found = vec![(format!("corr_{s}_{s}"), "own block".to_string(), 0)];
     for b in (0..settings.blocks).filter(|b| *b != s) {
-        let place = match b > s {
-            true => "a block above",
-            false => "a block below",
-        };
+        let place = if b > s { "a block above" } else { "a block below" };
         // One entry in the legend for all blocks above.
         let colour = if b > s { 1 } else { 2 };
         found.push((format!("corr_{s}_{b}"), place.into(), colour));
