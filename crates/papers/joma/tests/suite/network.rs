@@ -22,13 +22,12 @@ fn patterned(architecture: Architecture) -> Network<f64> {
     network
 }
 
-fn against(found: (f64, Vec<f64>), [loss, norm, along]: [f64; 3]) {
-    let (value, gradient) = found;
-    let found_norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+fn against((value, gradient): (f64, Vec<f64>), [loss, norm, along]: [f64; 3]) {
+    let gradient_norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
     let dots = gradient.iter().enumerate().map(|(i, g)| g * (i as f64).cos());
-    let found_along: f64 = dots.sum();
-    for (found, expected) in [(value, loss), (found_norm, norm), (found_along, along)] {
-        assert!((found - expected).abs() < 1e-10, "{found} {expected}");
+    let dot: f64 = dots.sum();
+    for (number, expected) in [(value, loss), (gradient_norm, norm), (dot, along)] {
+        assert!((number - expected).abs() < 1e-10, "{number} {expected}");
     }
 }
 

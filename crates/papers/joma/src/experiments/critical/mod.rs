@@ -92,8 +92,8 @@ impl Experiment for JomaCritical {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let one = |field: &str| [FIELD.is(field)].into_iter().collect();
-        Ok(["corrected", "printed"].map(one).to_vec())
+        let cell = |field: &str| [FIELD.is(field)].into_iter().collect();
+        Ok(["corrected", "printed"].map(cell).to_vec())
     }
 
     /// Series "NAME": the distance from the ray of μ at ξ fixed at ξ*, along the flow from each start;
@@ -150,9 +150,9 @@ impl VectorField for Fixed {
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let mut all = [0.0; 3];
-        self.0.rate(&[x[0], x[1], self.1], &mut all);
-        out.copy_from_slice(&all[..2]);
+        let mut rates = [0.0; 3];
+        self.0.rate(&[x[0], x[1], self.1], &mut rates);
+        out.copy_from_slice(&rates[..2]);
     }
 }
 
