@@ -120,8 +120,7 @@ impl Claim for Theorem2 {
 
 /// The place of the largest |Δ|.
 fn largest_place(delta: &[f64]) -> usize {
-    let largest = (0..delta.len()).max_by(|a, b| delta[*a].abs().total_cmp(&delta[*b].abs()));
-    largest.unwrap_or(0)
+    (0..delta.len()).max_by(|a, b| delta[*a].abs().total_cmp(&delta[*b].abs())).unwrap_or(0)
 }
 
 fn ends(values: &[f64]) -> (f64, f64) {

@@ -92,8 +92,7 @@ impl<'a> Slope<'a> {
 
 /// ⟨A, B⟩ of two (m, n), row by row: ten times as fast as over single entries.
 fn inner(a: ArrayView2<f64>, b: ArrayView2<f64>) -> f64 {
-    let rows = a.rows().into_iter().zip(b.rows());
-    rows.map(|(a, b)| a.dot(&b)).sum()
+    a.rows().into_iter().zip(b.rows()).map(|(a, b)| a.dot(&b)).sum()
 }
 
 /// tr(BΛBᵀΛ) = Σ λ_i λ_j b_ij².

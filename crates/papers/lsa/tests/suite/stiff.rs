@@ -68,10 +68,7 @@ fn chebyshev_steps_follow_the_full_flow() {
     let values: Vec<f64> = (0..12).map(|i| 0.2_f64.powf(f64::from(i) / 11.0)).collect();
     let training = Pretraining::new(covariance(&values, 3), 4, 0.0).unwrap();
     let start = weights(12, 0.3, 3).to_vec();
-    let run = |method, rtol| {
-        let flow = Flow::new(method).within(rtol);
-        flow.run(&Full(&training), &start, &[0.5, 5.0]).unwrap()
-    };
+    let run = |method, rtol| Flow::new(method).within(rtol).run(&Full(&training), &start, &[0.5, 5.0]).unwrap();
     let (chebyshev, bdf) = (run(Method::Chebyshev, 1e-9), run(Method::Bdf, 1e-9));
     for (a, b) in chebyshev.states.iter().zip(&bdf.states) {
         for (a, b) in a.iter().zip(b) {

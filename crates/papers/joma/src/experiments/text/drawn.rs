@@ -52,8 +52,7 @@ pub fn text(settings: &JomaText, streams: &Streams) -> Result<Text> {
     let words: Vec<u32> = match settings.source.as_str() {
         "chain" => {
             let chain = markov::dirichlet(settings.vocabulary, 1, settings.concentration, streams)?;
-            let drawn = markov::draw(&chain, settings.words, streams);
-            drawn.into_iter().map(u32::from).collect()
+            markov::draw(&chain, settings.words, streams).into_iter().map(u32::from).collect()
         }
         "latents" => documents(settings, streams)?,
         _ => topics(settings, streams)?,
