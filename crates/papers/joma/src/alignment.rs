@@ -190,8 +190,8 @@ impl Layers {
     pub fn score<T: Real>(&self, units: &[Array2<T>], record: &mut Record) {
         for (b, units) in units.iter().enumerate() {
             for (s, table) in self.tables.iter().enumerate() {
-                let found = Correlations::new(table, units.view());
-                record.push(format!("corr_{s}_{b}"), found.score());
+                let correlations = Correlations::new(table, units.view());
+                record.push(format!("corr_{s}_{b}"), correlations.score());
                 if s == b {
                     let permuted = self.mean("permutation", s, |rng| permuted_score(table, units.view(), rng));
                     record.push(format!("permuted_{s}"), permuted);
@@ -230,8 +230,8 @@ mod tests {
     #[test]
     fn correlations_are_numpys() {
         let latents = vec![vec![true, false, true, false]];
-        let found = Correlations::new(&latents, array![[0.2, 0.1, 0.7, 0.3]].view());
-        assert!((found.matrix[[0, 0]] - 0.5488212999484517).abs() < 1e-8);
+        let correlations = Correlations::new(&latents, array![[0.2, 0.1, 0.7, 0.3]].view());
+        assert!((correlations.matrix[[0, 0]] - 0.5488212999484517).abs() < 1e-8);
     }
 
     /// Of m independent normal columns over n points, each centred, the squared correlations have the mean 1/(n - 1).

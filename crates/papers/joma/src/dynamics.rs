@@ -338,12 +338,12 @@ impl Training {
 
     /// The gradients g that reach all nodes on all samples, (K, n).
     pub fn gradients(&self, state: &[f64]) -> Array2<f64> {
-        let mut all = self.inner(state);
-        for (i, mut column) in all.columns_mut().into_iter().enumerate() {
+        let mut gradients = self.inner(state);
+        for (i, mut column) in gradients.columns_mut().into_iter().enumerate() {
             let g = self.incoming(i, &column.to_owned());
             column.assign(&g);
         }
-        all
+        gradients
     }
 
     /// The slopes h' of all nodes on all samples, (K, n).
@@ -359,24 +359,24 @@ impl Training {
     /// wᵀf of all nodes on all samples, (K, n).
     fn inner(&self, state: &[f64]) -> Array2<f64> {
         let (v, bias) = (self.weights(state), self.biases(state));
-        let mut all = Array2::zeros((self.nodes, self.probabilities.len()));
-        for (i, mut column) in all.columns_mut().into_iter().enumerate() {
+        let mut inner = Array2::zeros((self.nodes, self.probabilities.len()));
+        for (i, mut column) in inner.columns_mut().into_iter().enumerate() {
             column.assign(&(v.t().dot(&self.scores(state, i)) + &bias));
         }
-        all
+        inner
     }
 
     /// The contribution of every sample at V = `weights` and u_mᵀw = `biases`.
     fn samples(&self, state: &[f64]) -> Vec<Sample> {
         let (v, bias) = (self.weights(state), self.biases(state));
-        let one = |(i, p): (usize, &f64)| {
+        let sample = |(i, p): (usize, &f64)| {
             let b = self.scores(state, i);
             let inner = v.t().dot(&b) + &bias;
             let g = self.incoming(i, &inner);
             let c = inner.mapv(|a| p * self.activation.slope(a)) * g;
             Sample { b, c }
         };
-        self.probabilities.iter().enumerate().map(one).collect()
+        self.probabilities.iter().enumerate().map(sample).collect()
     }
 
     /// g_k of sample i.
@@ -398,7 +398,7 @@ impl Training {
     /// cross-entropy otherwise.
     pub fn objective(&self, state: &[f64]) -> f64 {
         let outputs = self.outputs(state);
-        let one = |(i, p): (usize, &f64)| {
+        let term = |(i, p): (usize, &f64)| {
             let h = outputs.column(i);
             p * match &self.gradient {
                 Backpropagated::Stationary(g) => g.column(i).dot(&h),
@@ -408,7 +408,7 @@ impl Training {
                 }
             }
         };
-        self.probabilities.iter().enumerate().map(one).sum()
+        self.probabilities.iter().enumerate().map(term).sum()
     }
 }
 

@@ -14,13 +14,13 @@ use serde_json::Value;
 
 /// The closed forms of this room, in the order of the paper.
 pub fn formulas() -> Vec<Formula> {
-    let mut all = linear_layer();
-    all.extend(isotropic_inputs());
-    all.extend(critical_points());
-    all.extend(with_attention());
-    all.extend(trees());
-    all.extend(chance_levels());
-    all
+    let mut formulas = linear_layer();
+    formulas.extend(isotropic_inputs());
+    formulas.extend(critical_points());
+    formulas.extend(with_attention());
+    formulas.extend(trees());
+    formulas.extend(chance_levels());
+    formulas
 }
 
 /// Shorthand for an entry.
@@ -307,13 +307,13 @@ fn chance_levels() -> Vec<Formula> {
 
 /// The parameters of a law of one coordinate before others; ν and n have values for laws without them.
 fn with_law(others: Schema) -> Schema {
-    let mut all = vec![
+    let mut schema = vec![
         COORDINATE_LAW.required(),
         NU.or(3.0),
         DIM.meaning("dimension of the ball; the other laws are the same in all").or(3),
     ];
-    all.extend(others);
-    all
+    schema.extend(others);
+    schema
 }
 
 fn coordinate_schema() -> Schema {
@@ -337,8 +337,8 @@ fn lemma1_schema() -> Schema {
 }
 
 fn lemma1(p: &Params, printed: bool) -> Result<Value> {
-    let at = Plane { v: p.get(WEIGHT), mean: p.get(CENTRE), xi: p.get(BIAS) };
-    Ok(coordinate(p)?.lemma1(slopes(p)?, &at, printed)?.into())
+    let plane = Plane { v: p.get(WEIGHT), mean: p.get(CENTRE), xi: p.get(BIAS) };
+    Ok(coordinate(p)?.lemma1(slopes(p)?, &plane, printed)?.into())
 }
 
 fn lemma2_schema() -> Schema {
@@ -355,9 +355,9 @@ fn lemma2(p: &Params, printed: bool) -> Result<Value> {
     }
     let mut sum = vec![0.0; centres.ncols() + 1];
     for (centre, a) in centres.rows().into_iter().zip(&a) {
-        let at = Plane { v: p.get(WEIGHT), mean: centre.to_vec(), xi: p.get(BIAS) };
-        let found = law.lemma1(slopes, &at, printed)?;
-        for (sum, x) in sum.iter_mut().zip(found) {
+        let plane = Plane { v: p.get(WEIGHT), mean: centre.to_vec(), xi: p.get(BIAS) };
+        let term = law.lemma1(slopes, &plane, printed)?;
+        for (sum, x) in sum.iter_mut().zip(term) {
             *sum += a * x;
         }
     }
@@ -365,15 +365,15 @@ fn lemma2(p: &Params, printed: bool) -> Result<Value> {
 }
 
 fn critical_schema(others: Schema) -> Schema {
-    let mut all = vec![
+    let mut schema = vec![
         LAW.required(),
         NU.or(3.0),
         DIM.meaning("dimension of the ball; the other laws are the same in all").or(3),
         SLOPES.required(),
         MINUS.required(),
     ];
-    all.extend(others);
-    all
+    schema.extend(others);
+    schema
 }
 
 fn critical_point(p: &Params, length: f64) -> Result<CriticalPoint> {
@@ -398,15 +398,15 @@ fn tree_schema() -> Schema {
 }
 
 fn log_inverse_gap(mu: f64, t: f64) -> Result<Value> {
-    let found = convergence::log_inverse_gap(mu, t);
-    if !found.is_finite() {
+    let value = convergence::log_inverse_gap(mu, t);
+    if !value.is_finite() {
         let message = format!(
             "ln 1/delta at mu = {mu} and t = {t} is beyond the largest number: it grows like \
              e^(mu^2/2) t; choose a smaller mu or t"
         );
         return Err(Error::undefined(message));
     }
-    Ok(found.into())
+    Ok(value.into())
 }
 
 type Cooccurrence = fn(f64, u32, u32, &[f64], &[f64]) -> Result<f64>;
@@ -419,10 +419,10 @@ fn cooccurrence(p: &Params, closed_form: Cooccurrence) -> Result<Value> {
 }
 
 /// A probability given that token m appears.
-fn given(found: f64) -> Result<Value> {
-    if found.is_nan() {
+fn given(probability: f64) -> Result<Value> {
+    if probability.is_nan() {
         let message = "token m never appears, P[y_m = 1] = 0: there is no probability given that it does";
         return Err(Error::undefined(message));
     }
-    Ok(found.into())
+    Ok(probability.into())
 }

@@ -65,11 +65,11 @@ impl Hierarchy {
 
     /// Returns which members of layer `s` are active in a class, ascending; s = 2 is the class itself.
     pub fn active(&self, s: usize, class: usize) -> Vec<usize> {
-        let mut found = vec![class];
+        let mut members = vec![class];
         for layer in self.layers[s + 1..].iter().rev() {
-            found = below(layer, &found);
+            members = below(layer, &members);
         }
-        found
+        members
     }
 
     /// Returns the tokens of a class, ascending. The authors' code has the order of a set of Python, which is a
@@ -103,8 +103,8 @@ impl Hierarchy {
 }
 
 fn below(layer: &[Vec<usize>], of: &[usize]) -> Vec<usize> {
-    let all: BTreeSet<usize> = of.iter().flat_map(|i| layer[*i].iter().copied()).collect();
-    all.into_iter().collect()
+    let members: BTreeSet<usize> = of.iter().flat_map(|i| layer[*i].iter().copied()).collect();
+    members.into_iter().collect()
 }
 
 /// Number of sets of k out of n.

@@ -46,9 +46,9 @@ impl Text {
         let unreadable = |e| Error::io(path, e, "Check its permissions");
         let mut files: Vec<PathBuf> = vec![];
         for entry in std::fs::read_dir(path).map_err(unreadable)? {
-            let found = entry.map_err(unreadable)?.path();
-            if found.extension().is_some_and(|e| e == "txt") {
-                files.push(found);
+            let candidate = entry.map_err(unreadable)?.path();
+            if candidate.extension().is_some_and(|e| e == "txt") {
+                files.push(candidate);
             }
         }
         files.sort();
@@ -64,9 +64,9 @@ impl Text {
 
     /// Splits a text into training and validation part.
     fn split(text: &str, least: usize, held_out: f64) -> Self {
-        let all = words(text);
-        let train = ((1.0 - held_out) * all.len() as f64).round() as usize;
-        let (train, valid) = all.split_at(train.min(all.len()));
+        let words = words(text);
+        let train = ((1.0 - held_out) * words.len() as f64).round() as usize;
+        let (train, valid) = words.split_at(train.min(words.len()));
         Self::of_words(train, valid, least)
     }
 

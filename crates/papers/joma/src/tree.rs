@@ -44,9 +44,9 @@ impl TreeDraw {
 /// The class whose share of [0, 1) holds u; the last one should the shares fall short by rounding.
 fn class_at(classes: &[f64], u: f64) -> usize {
     let mut below = 0.0;
-    let found = classes.iter().position(|p| {
+    let class = classes.iter().position(|p| {
         below += p;
         u < below
     });
-    found.unwrap_or(classes.len() - 1)
+    class.unwrap_or(classes.len() - 1)
 }

@@ -32,8 +32,8 @@ pub fn formulas() -> Vec<Formula> {
             schema: || schema(vec![EXAMPLES.required(), TASK.required(), test_noise()]),
             value: |p| {
                 let (training, moments) = linear(p)?;
-                let found = risk(&training, training.covariance(), &moments, Some(p.get(EXAMPLES)));
-                Ok(found.total().into())
+                let risk = risk(&training, training.covariance(), &moments, Some(p.get(EXAMPLES)));
+                Ok(risk.total().into())
             },
         },
         Formula {
@@ -111,6 +111,6 @@ fn linear(p: &Params) -> Result<(Pretraining, LabelMoments)> {
     finite.then_some((training, moments)).ok_or_else(|| Error::undefined("the moments of this task overflow"))
 }
 
-fn parts(found: Risk) -> Value {
-    json!([found.best, found.variance, found.bias])
+fn parts(risk: Risk) -> Value {
+    json!([risk.best, risk.variance, risk.bias])
 }

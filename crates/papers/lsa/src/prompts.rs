@@ -112,18 +112,18 @@ impl RegressionPrompts {
             PromptTask::Random { scale } => Target::Linear { task: normals(d, rng) * *scale },
             PromptTask::Fixed(target) => target.clone(),
         };
-        let mut all = inputs(&self.covariance, self.examples + 1, rng);
+        let mut columns = inputs(&self.covariance, self.examples + 1, rng);
         if let Some(query) = &self.query {
             // One more column: the others are the same draws with and without a shift.
-            let own = inputs(query, 1, rng);
-            all.column_mut(self.examples).assign(&own.column(0));
+            let shifted = inputs(query, 1, rng);
+            columns.column_mut(self.examples).assign(&shifted.column(0));
         }
         let noise = normals(self.examples + 1, rng) * self.noise_var.sqrt();
-        let labels: Array1<f64> = all.axis_iter(Axis(1)).zip(&noise).map(|(x, e)| target.value(x) + e).collect();
+        let labels: Array1<f64> = columns.axis_iter(Axis(1)).zip(&noise).map(|(x, e)| target.value(x) + e).collect();
         RegressionPrompt {
-            inputs: all.slice(s![.., ..self.examples]).to_owned(),
+            inputs: columns.slice(s![.., ..self.examples]).to_owned(),
             labels: labels.slice(s![..self.examples]).to_owned(),
-            query: all.column(self.examples).to_owned(),
+            query: columns.column(self.examples).to_owned(),
             answer: labels[self.examples],
         }
     }

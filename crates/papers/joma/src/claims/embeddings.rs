@@ -70,16 +70,16 @@ impl Claim for NearOrthogonal {
         let (tokens, epsilon) = (params.get(EMBEDDINGS), params.get(EPSILON));
         let dim = (self.factor * epsilon.powi(-2) * (tokens as f64).ln()).ceil() as usize;
         let draw = |i: u64| coherence(&gram(tokens, dim.max(1), i, streams));
-        let mut found = f64::INFINITY;
+        let mut least = f64::INFINITY;
         for i in 0..DRAWS {
-            found = found.min(draw(i));
-            if found <= epsilon {
+            least = least.min(draw(i));
+            if least <= epsilon {
                 break;
             }
         }
         Ok(Outcome::Event {
-            holds: found <= epsilon,
-            witness: witness! { "dimensions" => dim, "largest_inner_product" => found },
+            holds: least <= epsilon,
+            witness: witness! { "dimensions" => dim, "largest_inner_product" => least },
         })
     }
 
@@ -165,10 +165,10 @@ impl Claim for EpsilonTerms {
             let layer = layer.with_embeddings(embeddings(tokens, epsilon, streams)?)?;
             let start = normal_state(layer.zero().len(), 0.5, streams);
             let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
-            let found = account(&layer, &start, UNTIL, MOST, run, Form::DERIVED)?;
-            still |= found.weights_moved < LEAST_MOVED || found.drift < LEAST_DRIFT;
-            drifts.push(found.drift);
-            causes.push(found.main_cause().name());
+            let account = account(&layer, &start, UNTIL, MOST, run, Form::DERIVED)?;
+            still |= account.weights_moved < LEAST_MOVED || account.drift < LEAST_DRIFT;
+            drifts.push(account.drift);
+            causes.push(account.main_cause().name());
         }
         if still {
             let reason = "the weights hardly move: dead nodes";

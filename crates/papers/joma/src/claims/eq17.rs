@@ -78,10 +78,7 @@ impl Claim for Eq17 {
 
     /// With one token b = 1, and with one sample the printed hypothesis holds for every node.
     fn expected(&self, params: &Params) -> VerdictKind {
-        match params.get(TOKENS) == 1 || params.get(SAMPLES) == 1 {
-            true => VerdictKind::Supported,
-            false => self.sheet().expected,
-        }
+        if params.get(TOKENS) == 1 || params.get(SAMPLES) == 1 { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

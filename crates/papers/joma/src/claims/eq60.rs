@@ -56,13 +56,13 @@ impl Claim for Eq60 {
         let (mut off, mut change, mut size) = (0.0_f64, 0.0_f64, 0.0_f64);
         for k in 0..training.nodes() {
             let node = |x: &[f64]| Array1::from(x[k * d..(k + 1) * d].to_vec());
-            let found = node(end) - node(&start);
+            let shift = node(end) - node(&start);
             let Embeddings { context, query } = training.embeddings();
             let mut said = context.dot(&moved.column(k));
             said.scaled_add((1.0 + self.change) * bias[k], query);
             let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
-            off = off.max(largest(&(&found - &said)));
-            change = change.max(largest(&found));
+            off = off.max(largest(&(&shift - &said)));
+            change = change.max(largest(&shift));
             size = size.max(largest(&node(end)));
         }
         let witness = witness! { "moved" => change, "xi" => bias, "steps" => steps };
@@ -82,10 +82,10 @@ impl Claim for Eq60 {
 fn layer(params: &Params, streams: &Streams) -> Result<Training> {
     let training = random_layer(Attention::Softmax, params, "cross-entropy", streams)?;
     let tokens = training.tokens();
-    let all = haar_basis(tokens + 4, tokens + 1, &mut streams.part("embeddings", 0))?;
+    let basis = haar_basis(tokens + 4, tokens + 1, &mut streams.part("embeddings", 0))?;
     training.with_embeddings(Embeddings {
-        context: all.slice(s![.., ..tokens]).to_owned(),
-        query: all.column(tokens).to_owned(),
+        context: basis.slice(s![.., ..tokens]).to_owned(),
+        query: basis.column(tokens).to_owned(),
     })
 }
 

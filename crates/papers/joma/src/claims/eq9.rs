@@ -64,13 +64,13 @@ impl Claim for Eq9 {
             let reason = "nothing moves: all nodes are dead";
             return Ok(Outcome::uninformative(reason, witness));
         }
-        let found = self.slopes(&training, &state, &mut rng);
-        witness.insert("coordinates".into(), found.len().into());
-        if found.is_empty() {
+        let slopes = self.slopes(&training, &state, &mut rng);
+        witness.insert("coordinates".into(), slopes.len().into());
+        if slopes.is_empty() {
             let reason = "a kink of the activation within every difference";
             return Ok(Outcome::uninformative(reason, witness));
         }
-        let off = found.iter().map(|(i, slope)| (slope - rate[*i]).abs());
+        let off = slopes.iter().map(|(i, slope)| (slope - rate[*i]).abs());
         let off = off.fold(0.0_f64, f64::max);
         Ok(at_most(off / size, 0.0, TOLERANCE, witness))
     }
@@ -85,18 +85,18 @@ impl Eq9 {
     fn slopes(&self, training: &Training, state: &[f64], rng: &mut Generator) -> Vec<(usize, f64)> {
         let chosen = sample(rng, state.len(), MOST_COORDINATES.min(state.len()));
         let smooth = training.smooth();
-        let at = |i: usize, by: f64| {
+        let shifted = |i: usize, by: f64| {
             let mut x = state.to_vec();
             x[i] += by;
             x
         };
         let sides = training.slopes(state);
-        let same = |i: usize, by: f64| training.slopes(&at(i, by)) == sides;
+        let same = |i: usize, by: f64| training.slopes(&shifted(i, by)) == sides;
         // A straight line in w, and nearly one in z: the ends of the difference tell.
         let clear = |i: usize, h: f64| smooth || [-2.0, 2.0].iter().all(|j| same(i, j * h));
         let slope = |i: usize| {
             let h = STEPS.into_iter().find(|h| clear(i, *h))?;
-            let f = |j: f64| self.objective(training, &at(i, j * h));
+            let f = |j: f64| self.objective(training, &shifted(i, j * h));
             Some((i, (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * h)))
         };
         chosen.into_iter().filter_map(slope).collect()

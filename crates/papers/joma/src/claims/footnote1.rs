@@ -38,11 +38,11 @@ impl Sequences {
             let token = |_| (rng.random::<f64>().powi(2) * tokens as f64) as usize;
             (0..length).map(token).collect::<Vec<usize>>()
         };
-        let all = (0..samples).map(|_| sequence(rng)).collect();
+        let sequences = (0..samples).map(|_| sequence(rng)).collect();
         let weights: Vec<f64> = (0..samples).map(|_| 0.1 + rng.random::<f64>()).collect();
         let sum: f64 = weights.iter().sum();
         Sequences {
-            tokens: all,
+            tokens: sequences,
             probabilities: weights.iter().map(|w| w / sum).collect(),
             gradients: (0..samples).map(|_| StandardNormal.sample(rng)).collect(),
         }
@@ -60,16 +60,16 @@ impl Sequences {
 
     /// P(l | m) and E_{l,q=m}[g], position by position: one position of a sequence is as likely as another.
     fn by_position(&self, tokens: usize) -> Vec<(f64, f64)> {
-        let mut found = vec![(0.0, 0.0); tokens];
+        let mut sums = vec![(0.0, 0.0); tokens];
         for (i, sequence) in self.tokens.iter().enumerate() {
             let share = self.probabilities[i] / sequence.len() as f64;
             for token in sequence {
-                found[*token].0 += share;
-                found[*token].1 += share * self.gradients[i];
+                sums[*token].0 += share;
+                sums[*token].1 += share * self.gradients[i];
             }
         }
         let mean = |(p, sum): (f64, f64)| if p > 0.0 { (p, sum / p) } else { (0.0, 0.0) };
-        found.into_iter().map(mean).collect()
+        sums.into_iter().map(mean).collect()
     }
 }
 
@@ -132,9 +132,9 @@ mod tests {
         let drawn = Sequences::draw(6, 40, &mut rng);
         let least = drawn.gradients.iter().copied().fold(f64::INFINITY, f64::min);
         let most = drawn.gradients.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let found = drawn.by_position(6);
-        assert!((found.iter().map(|(p, _)| p).sum::<f64>() - 1.0).abs() < 1e-12);
-        assert!(found.iter().all(|(_, mean)| (least..=most).contains(mean)));
+        let by_token = drawn.by_position(6);
+        assert!((by_token.iter().map(|(p, _)| p).sum::<f64>() - 1.0).abs() < 1e-12);
+        assert!(by_token.iter().all(|(_, mean)| (least..=most).contains(mean)));
         let outside = (0..50).filter(|_| {
             let x: Vec<f64> = (0..40).map(|_| StandardNormal.sample(&mut rng)).collect();
             let sum = |f: &dyn Fn(usize) -> f64| -> f64 { (0..40).map(f).sum() };

@@ -81,7 +81,7 @@ impl Claim for Lemma1 {
         let length = f64::hypot(s, across);
         let r: f64 = rng.random_range(-1.5..1.5);
         // E ψ, and E ψ times the component of x - x̄ along RRᵀv.
-        let (one, two) = law.polar(phi, r, s);
+        let (theta1, theta2) = law.polar(phi, r, s);
         let thetas = |s: f64| match phi.slopes() {
             Some(c) => (law.theta1(c, r / s), law.theta2(c, r / s)),
             None => law.thetas(phi, r, s),
@@ -95,14 +95,14 @@ impl Claim for Lemma1 {
             (false, false) => thetas(s),
         };
         let said = (first, self.second * second);
-        let off = (said.0 - one).abs().max((said.1 - two).abs());
+        let off = (said.0 - theta1).abs().max((said.1 - theta2).abs());
         Ok(equal(
             off,
             0.0,
             TOLERANCE,
             witness! {
                 "law" => format!("{:?}", law.radial()), "r" => r, "length_in_span" => s, "length" => length,
-                "exact" => [one, two], "said" => [said.0, said.1],
+                "exact" => [theta1, theta2], "said" => [said.0, said.1],
             },
         ))
     }

@@ -33,8 +33,8 @@ impl Lemma1Monotone {
             _ => phi,
         };
         let thetas = |r: f64| {
-            let (one, two) = law.thetas(phi, r, 1.0);
-            (one / self.divisor, two)
+            let (theta1, theta2) = law.thetas(phi, r, 1.0);
+            (theta1 / self.divisor, theta2)
         };
         let [at_a, at_b] = [a, b].map(thetas);
         let [low, high] = [-FAR, FAR].map(|r| thetas(r).0);

@@ -219,17 +219,17 @@ impl Lemma2 {
             let centre = case.centres.column(j);
             let r = case.v.dot(&centre) + case.xi;
             let a = case.gradients[j] * case.shares[j];
-            let (one, two) = match self.at_r {
+            let (theta1, theta2) = match self.at_r {
                 true => {
-                    let (one, two) = case.law.thetas(phi, r, 1.0);
-                    (one / length, two / length.powi(2))
+                    let (theta1, theta2) = case.law.thetas(phi, r, 1.0);
+                    (theta1 / length, theta2 / length.powi(2))
                 }
                 false => case.law.thetas(phi, r, length),
             };
             for ((s, x), v) in said.iter_mut().zip(&centre).zip(&case.v) {
-                *s += a * (one * x + self.second * two * v / length);
+                *s += a * (theta1 * x + self.second * theta2 * v / length);
             }
-            said[case.v.len()] += a * one;
+            said[case.v.len()] += a * theta1;
         }
         said
     }

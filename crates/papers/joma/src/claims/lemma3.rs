@@ -97,9 +97,9 @@ impl Claim for Integral {
         let f = |r: f64| thetas(r).1 + (1.0 + self.change) * r * thetas(r).0;
         // θ_1 has a kink in a derivative only where the ball ends.
         let ends = [a, (-1.0_f64).clamp(a, b), 1.0_f64.clamp(a, b), b];
-        let one = |r: f64| thetas(r).0;
+        let theta1 = |r: f64| thetas(r).0;
         let pieces = ends.windows(2);
-        let integral: f64 = pieces.map(|w| integrate(one, w[0], w[1], 0.5, ACCURACY)).sum();
+        let integral: f64 = pieces.map(|w| integrate(theta1, w[0], w[1], 0.5, ACCURACY)).sum();
         let witness = witness! { "law" => format!("{:?}", law.radial()), "from" => a, "to" => b };
         Ok(equal(f(b) - f(a), integral, TOLERANCE, witness))
     }
@@ -193,17 +193,17 @@ impl Claim for Lemma5 {
             let d = |i: f64| pick(at(i)) - pick(at(-i));
             (8.0 * d(1.0) - d(2.0)) / (12.0 * h)
         };
-        let (one, two) = (slope(|t| t.0), slope(|t| t.1));
+        let (slope1, slope2) = (slope(|t| t.0), slope(|t| t.1));
         // What the lemma says of φ; without slopes there is nothing to compare, but out of scope.
         let (minus, plus) = phi.slopes().unwrap_or((phi.slope(-1.0), phi.slope(1.0)));
         let factor = self.factor * (plus + self.lower * minus);
         let said = (factor * law.density(r), -factor * r * law.density(r));
-        let off = (said.0 - one).abs().max((said.1 - two).abs());
+        let off = (said.0 - slope1).abs().max((said.1 - slope2).abs());
         Ok(equal(
             off,
             0.0,
             SLOPE_TOLERANCE,
-            witness! { "law" => format!("{:?}", law.radial()), "r" => r, "by_differences" => [one, two],
+            witness! { "law" => format!("{:?}", law.radial()), "r" => r, "by_differences" => [slope1, slope2],
             "said" => [said.0, said.1] },
         ))
     }

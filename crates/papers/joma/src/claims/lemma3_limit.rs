@@ -54,7 +54,7 @@ impl Claim for Lemma3Limit {
         let r: f64 = rng.random_range(-3.0..3.0);
         // r' = r - (e^u - 1): tails t^{-ν} become e^{(1-ν)u}.
         let integrand = |u: f64| law.theta1(slopes, r - u.exp_m1()) * u.exp();
-        let kink = |at: f64| (r - at).max(0.0).ln_1p();
+        let kink = |place: f64| (r - place).max(0.0).ln_1p();
         // θ_1 of the ball has kinks in a derivative at ±1.
         let ends = [0.0, kink(1.0), kink(-1.0), END];
         let pieces = ends.windows(2);

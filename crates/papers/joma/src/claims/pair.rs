@@ -49,16 +49,16 @@ impl Chains {
         };
         let edges = rng.random_range(0..=MOST_EDGES);
         let (ancestor, _) = chain(0, edges, &mut parents, rng);
-        let mut found = vec![];
+        let mut chains = vec![];
         for _ in 0..2 {
             let edges = rng.random_range(1..=MOST_EDGES);
-            found.push(chain(ancestor, edges, &mut parents, rng));
+            chains.push(chain(ancestor, edges, &mut parents, rng));
         }
         Ok(Chains {
             tree: Tree::new(weights.iter().map(|w| w / sum).collect(), parents)?,
             ancestor,
-            ends: [found[0].0, found[1].0],
-            rho: [found[0].1, found[1].1],
+            ends: [chains[0].0, chains[1].0],
+            rho: [chains[0].1, chains[1].1],
         })
     }
 }

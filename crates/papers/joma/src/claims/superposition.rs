@@ -45,32 +45,32 @@ impl Claim for Superposition {
         let third = tokens / 3;
         let mut rng = streams.part("patterns", 0);
         // Orthonormal embeddings of all tokens and both queries; or ones that overlap.
-        let all: Array2<f64> = match self.overlapping {
+        let embeddings: Array2<f64> = match self.overlapping {
             true => Embeddings::coherent(tokens + 2, OVERLAP, 0.0)?.context,
             false => haar_basis(tokens + 2, tokens + 2, &mut rng)?,
         };
-        let mut w = Array1::<f64>::zeros(all.nrows());
+        let mut w = Array1::<f64>::zeros(embeddings.nrows());
         for i in 0..2 {
             let template: Vec<f64> = (0..third).map(|_| rng.random_range(0.5..1.5)).collect();
             // A context of the pattern responds with a mean of the template.
             let least = template.iter().copied().fold(f64::INFINITY, f64::min);
             for (l, v) in template.iter().enumerate() {
-                w.scaled_add(*v, &all.column(i * third + l));
+                w.scaled_add(*v, &embeddings.column(i * third + l));
             }
-            w.scaled_add(self.sign * BIAS * least, &all.column(tokens + i));
+            w.scaled_add(self.sign * BIAS * least, &embeddings.column(tokens + i));
         }
         let mut context = |from: usize, to: usize| {
-            let mut b = Array1::<f64>::zeros(all.nrows());
+            let mut b = Array1::<f64>::zeros(embeddings.nrows());
             let weights: Vec<f64> = (from..to).map(|_| rng.random::<f64>() + 0.01).collect();
             let sum: f64 = weights.iter().sum();
             for (l, x) in (from..to).zip(&weights) {
-                b.scaled_add(x / sum, &all.column(l));
+                b.scaled_add(x / sum, &embeddings.column(l));
             }
             b
         };
         let (mut matching, mut unrelated) = (vec![], vec![]);
         for i in 0..2 {
-            let query = all.column(tokens + i);
+            let query = embeddings.column(tokens + i);
             matching.push(w.dot(&(context(i * third, (i + 1) * third) + query)));
             unrelated.push(w.dot(&(context(2 * third, tokens) + query)));
         }

@@ -115,17 +115,17 @@ impl Claim for Gain {
             let at = |i: usize| series.and_then(|s| s.get(i)).and_then(|x| x.as_f64());
             [at(0).unwrap_or(f64::NAN), at(1).unwrap_or(f64::NAN)]
         };
-        let (own, permuted) = (ends("corr_1_1"), ends("permuted_1"));
+        let (score, permuted) = (ends("corr_1_1"), ends("permuted_1"));
         // On Fisher's scale a correlation has as much room above as below, wherever it starts.
         let z = |scores: [f64; 2]| scores[1].atanh() - scores[0].atanh();
         let value = match self.adds {
-            Adds::Level => own[1] - own[0],
-            Adds::Excess => self.share * z(own) - z(permuted),
+            Adds::Level => score[1] - score[0],
+            Adds::Excess => self.share * z(score) - z(permuted),
         };
         Ok(Outcome::Value {
             value,
             witness: witness! {
-                "untrained" => own[0], "trained" => own[1],
+                "untrained" => score[0], "trained" => score[1],
                 "permuted_untrained" => permuted[0], "permuted_trained" => permuted[1],
                 "noise_units" => data.get("noise_1"), "loss" => ends("loss")[1],
             },

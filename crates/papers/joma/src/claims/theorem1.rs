@@ -138,7 +138,7 @@ impl Claim for Theorem1 {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let mut all = vec![
+        let mut hypotheses = vec![
             Hypothesis::new(
                 "orthonormal embeddings",
                 "U_C^T U_C = I: minus the inner product of two of them",
@@ -152,9 +152,9 @@ impl Claim for Theorem1 {
             Hypothesis::new("continuous time", "the dynamics of Eqn. 2: minus the step size", -params.get(STEP)),
         ];
         if self.softmax() {
-            all.push(data_of_3(params));
+            hypotheses.push(data_of_3(params));
         }
-        all
+        hypotheses
     }
 
     /// Beyond the hypotheses the invariant drifts.
@@ -174,12 +174,12 @@ impl Claim for Theorem1 {
         let (training, start) = self.layer(params, streams)?;
         let (until, run) = (params.get(UNTIL), self.run(params));
         let form = Form { squares: self.squares, mean: self.mean };
-        let found = account(&training, &start, until, MOST, run, form)?;
-        if found.weights_moved < LEAST_MOVED {
+        let account = account(&training, &start, until, MOST, run, form)?;
+        if account.weights_moved < LEAST_MOVED {
             let reason = "the weights hardly move: dead nodes, or a short time";
-            return Ok(Outcome::uninformative(reason, evidence(&found)));
+            return Ok(Outcome::uninformative(reason, evidence(&account)));
         }
-        Ok(equal(found.drift, 0.0, CONSERVED, evidence(&found)))
+        Ok(equal(account.drift, 0.0, CONSERVED, evidence(&account)))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -220,19 +220,19 @@ fn exact_layer(params: &Params, streams: &Streams) -> Result<Training> {
 }
 
 /// The drift and the share of each assumption in it.
-fn evidence(found: &Account) -> Witness {
+fn evidence(account: &Account) -> Witness {
     let mut witness = witness! {
-        "relative_drift" => found.drift,
-        "logits_moved" => found.moved,
-        "weights_moved" => found.weights_moved,
-        "until" => found.end.0,
-        "steps" => found.steps,
-        "slides_along_a_kink" => found.slides,
-        "unexplained" => found.unexplained,
+        "relative_drift" => account.drift,
+        "logits_moved" => account.moved,
+        "weights_moved" => account.weights_moved,
+        "until" => account.end.0,
+        "steps" => account.steps,
+        "slides_along_a_kink" => account.slides,
+        "unexplained" => account.unexplained,
     };
-    if found.shares.iter().any(|s| *s > 0.0) && found.drift > CONSERVED {
-        witness.insert("broken_assumption".into(), found.main_cause().name().into());
-        for (cause, share) in Cause::ALL.into_iter().zip(found.shares) {
+    if account.shares.iter().any(|s| *s > 0.0) && account.drift > CONSERVED {
+        witness.insert("broken_assumption".into(), account.main_cause().name().into());
+        for (cause, share) in Cause::ALL.into_iter().zip(account.shares) {
             if share > 0.0 {
                 witness.insert(format!("share: {}", cause.name()), share.into());
             }

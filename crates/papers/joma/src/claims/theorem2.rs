@@ -105,8 +105,8 @@ impl Claim for Theorem2 {
         // The invariant times Δ_l, so that tokens of next to no gradient do not divide by it.
         let off = |(v, d): (&f64, &f64)| (quantity(*v) / top - d / delta[winner]).abs();
         let off = v.iter().zip(&delta).map(off).fold(0.0, f64::max);
-        let all = v.iter().zip(&delta).map(|(v, d)| quantity(*v) / d);
-        let (low, high) = ends(&all.collect::<Vec<f64>>());
+        let ratios = v.iter().zip(&delta).map(|(v, d)| quantity(*v) / d);
+        let (low, high) = ends(&ratios.collect::<Vec<f64>>());
         Ok(equal(off, 0.0, TOLERANCE, witness! { "least" => low, "largest" => high, "steps" => path.steps }))
     }
 
@@ -120,13 +120,12 @@ impl Claim for Theorem2 {
 
 /// The place of the largest |Δ|.
 fn largest_place(delta: &[f64]) -> usize {
-    let largest = (0..delta.len()).max_by(|a, b| delta[*a].abs().total_cmp(&delta[*b].abs()));
-    largest.unwrap_or(0)
+    (0..delta.len()).max_by(|a, b| delta[*a].abs().total_cmp(&delta[*b].abs())).unwrap_or(0)
 }
 
-fn ends(all: &[f64]) -> (f64, f64) {
-    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
-    (low, all.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+fn ends(values: &[f64]) -> (f64, f64) {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
 /// The outcome of the remark: how far the time of the blow-up and the places of the others are off, both

@@ -119,8 +119,8 @@ impl TreeLaw {
         let ones = apply(&first, [1.0, 1.0]).map(|x| (x, 1.0));
         let vector = apply(&first, p(b)).into_iter().zip(p(product));
         let symmetric = [(first[0][1], first[1][0])];
-        let all = entries.chain(ones).chain(vector).chain(symmetric);
-        equal(off(all), 0.0, LEMMA8_TOLERANCE, witness! { "rho" => [a, b] })
+        let pairs = entries.chain(ones).chain(vector).chain(symmetric);
+        equal(off(pairs), 0.0, LEMMA8_TOLERANCE, witness! { "rho" => [a, b] })
     }
 
     fn lemma9(&self, chain: &[f64]) -> Result<Outcome> {

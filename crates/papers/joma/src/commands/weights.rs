@@ -105,28 +105,23 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
 /// Finds the matrices of the first checkpoint that match the patterns.
 fn tensors(args: &Args, first: &Checkpoint) -> Result<Vec<String>> {
     let is_matrix = |name: &String| first.shape(name).is_ok_and(|shape| shape.len() == 2);
-    let matrices = |patterns: &[&str]| -> Vec<String> {
-        let found = first.matching(patterns).into_iter();
-        found.filter(is_matrix).collect()
-    };
+    let matrices =
+        |patterns: &[&str]| -> Vec<String> { first.matching(patterns).into_iter().filter(is_matrix).collect() };
     let patterns: Vec<&str> = args.tensors.iter().map(String::as_str).collect();
     let idle = patterns.iter().find(|p| matrices(&[p]).is_empty());
-    let found = match patterns.is_empty() {
-        true => matrices(&LOWER),
-        false => matrices(&patterns),
-    };
-    if idle.is_none() && !found.is_empty() {
-        return Ok(found);
+    let names = if patterns.is_empty() { matrices(&LOWER) } else { matrices(&patterns) };
+    if idle.is_none() && !names.is_empty() {
+        return Ok(names);
     }
     let mut kinds: Vec<String> = matrices(&["*"]).iter().map(|name| attnlab_networks::kind(name)).collect();
     kinds.sort();
     kinds.dedup();
-    let (all, shown) = (kinds.len(), kinds.len().min(30));
+    let (total, shown) = (kinds.len(), kinds.len().min(30));
     let allowed = format!(
-        "must match a matrix of {}. Write --tensors with some of its {all} kinds: {}{}",
+        "must match a matrix of {}. Write --tensors with some of its {total} kinds: {}{}",
         first.path().display(),
         kinds[..shown].join(", "),
-        if shown < all { ", .." } else { "" },
+        if shown < total { ", .." } else { "" },
     );
     let pattern = idle.map_or("the names of MLPs", |p| p);
     Err(Error::invalid("tensors", pattern, allowed))
@@ -145,10 +140,7 @@ fn table(rows: &[Row], out: &mut Out) -> Result<()> {
         let mean = permuted.iter().sum::<f64>() / permuted.len() as f64;
         let shown =
             [row.parameter("step")?, row.number("stable_rank")?, row.number("chance")?, mean, row.number("moved")?]
-                .map(|x| match x.is_nan() {
-                    true => "-".into(),
-                    false => significant(x, 4),
-                });
+                .map(|x| if x.is_nan() { "-".into() } else { significant(x, 4) });
         let [step, rank, chance, permuted, moved] = &shown;
         out.line(&line([step, rank, chance, permuted, moved, row.word("tensor")?]))?;
     }

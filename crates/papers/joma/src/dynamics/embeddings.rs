@@ -15,8 +15,8 @@ pub struct Embeddings {
 impl Embeddings {
     /// The first axes of d = M_C + 1 dimensions: orthonormal, as the paper assumes.
     pub fn orthonormal(tokens: usize) -> Self {
-        let all = Array2::eye(tokens + 1);
-        Embeddings { context: all.slice(s![.., ..tokens]).to_owned(), query: all.column(tokens).to_owned() }
+        let axes = Array2::eye(tokens + 1);
+        Embeddings { context: axes.slice(s![.., ..tokens]).to_owned(), query: axes.column(tokens).to_owned() }
     }
 
     /// Unit vectors any two contextual ones of which have the same inner product `context`, and whose

@@ -50,8 +50,8 @@ impl<T: Real> AttentionPass<T> {
             .enumerate()
             .map(|(i, span)| {
                 let values = pass.value.slice(s![.., span.start..span.end]);
-                let kept = pass.kept(i);
-                multiply(T::one(), values, kept.view())
+                let masked = pass.masked(i);
+                multiply(T::one(), values, masked.view())
             })
             .collect();
         let output = gathered(&pass.query, spans, &mixed);
@@ -59,7 +59,7 @@ impl<T: Real> AttentionPass<T> {
     }
 
     /// Weights of sequence `i` after dropout.
-    fn kept(&self, i: usize) -> Array2<T> {
+    fn masked(&self, i: usize) -> Array2<T> {
         match &self.masks {
             Some(masks) => &self.weights[i] * &masks[i],
             None => self.weights[i].clone(),
@@ -80,8 +80,8 @@ impl<T: Real> AttentionPass<T> {
             .map(|(i, span)| {
                 let columns = s![.., span.start..span.end];
                 let upstream = upstream.slice(columns);
-                let kept = self.kept(i);
-                let value = multiply(T::one(), upstream, kept.t());
+                let masked = self.masked(i);
+                let value = multiply(T::one(), upstream, masked.t());
                 let mut scores = multiply(T::one(), self.value.slice(columns).t(), upstream);
                 if let Some(masks) = &self.masks {
                     scores *= &masks[i];
@@ -118,11 +118,11 @@ fn multiply<T: Real>(alpha: T, a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<T> 
 
 /// Puts the columns of every sequence into one matrix of the shape of `like`.
 fn gathered<T: Real, A: std::borrow::Borrow<Array2<T>>>(like: &Array2<T>, spans: &[Span], parts: &[A]) -> Array2<T> {
-    let mut all = Array2::zeros(like.dim().f());
+    let mut gathered = Array2::zeros(like.dim().f());
     for (span, part) in spans.iter().zip(parts) {
-        all.slice_mut(s![.., span.start..span.end]).assign(part.borrow());
+        gathered.slice_mut(s![.., span.start..span.end]).assign(part.borrow());
     }
-    all
+    gathered
 }
 
 /// Turns scores (key, query) into weights: a softmax over keys 0..=j in column j, in which key 0 counts

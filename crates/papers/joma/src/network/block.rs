@@ -118,9 +118,9 @@ impl<T: Real> BlockPass<T> {
         if let Some(map) = slots.projection {
             update = linear::backward(map, flat, self.mixed.view(), update.view(), gradient);
         }
-        let found = self.attention.backward(spans, update.view());
+        let dqkv = self.attention.backward(spans, update.view());
         let mut dx = sum;
-        for (map, derivative) in [(slots.query, found.query), (slots.key, found.key), (slots.value, found.value)] {
+        for (map, derivative) in [(slots.query, dqkv.query), (slots.key, dqkv.key), (slots.value, dqkv.value)] {
             linear::backward_into(map, flat, x.view(), derivative.view(), gradient, &mut dx);
         }
         dx

@@ -28,9 +28,9 @@ impl Dropout {
     pub fn mask<T: Real>(&mut self, shape: (usize, usize)) -> Array2<T> {
         // The probability in units of 2^-32; its rounding is far below what a training could show.
         let below = (self.share * 2_f64.powi(32)) as u32;
-        let kept = T::of_f64(1.0 / (1.0 - self.share));
+        let scale = T::of_f64(1.0 / (1.0 - self.share));
         let generator = &mut self.generator;
-        Array2::from_shape_simple_fn(shape.f(), || if generator.next_u32() < below { T::zero() } else { kept })
+        Array2::from_shape_simple_fn(shape.f(), || if generator.next_u32() < below { T::zero() } else { scale })
     }
 
     /// Multiplies `x` by a mask, which it returns.

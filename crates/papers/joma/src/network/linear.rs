@@ -38,9 +38,9 @@ pub fn backward_into<T: Real>(
     gradient: &mut [T],
     dx: &mut Array2<T>,
 ) {
-    let (one, all) = (T::one(), Threads::All);
+    let (one, threads) = (T::one(), Threads::All);
     let dw = slots.weight.of_mut(gradient);
-    gemm(one, upstream, x.t(), true, dw, all);
+    gemm(one, upstream, x.t(), true, dw, threads);
     if let Some(bias) = slots.bias {
         let db = bias.slice_mut(gradient);
         for column in upstream.columns() {
@@ -48,5 +48,5 @@ pub fn backward_into<T: Real>(
         }
     }
     let weight = slots.weight.of(flat);
-    gemm(one, weight.t(), upstream, true, dx.view_mut(), all);
+    gemm(one, weight.t(), upstream, true, dx.view_mut(), threads);
 }

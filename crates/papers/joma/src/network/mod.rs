@@ -318,10 +318,7 @@ impl<T: Real> Network<T> {
     }
 
     fn embedding_scale(&self) -> T {
-        match self.architecture.positions {
-            true => T::of_f64((self.architecture.width as f64).sqrt()),
-            false => T::one(),
-        }
+        if self.architecture.positions { T::of_f64((self.architecture.width as f64).sqrt()) } else { T::one() }
     }
 
     /// Computes the embeddings of the tokens, with positions where the network has them: (d, T).

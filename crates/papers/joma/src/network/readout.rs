@@ -100,9 +100,9 @@ fn normalise<T: Real>(scores: &mut Array2<T>, classes: &[usize]) -> Vec<f64> {
 
 fn softmax<T: Real>(column: &mut ArrayViewMut1<T>, class: usize) -> f64 {
     let largest = column.fold(T::neg_infinity(), |m, x| m.max(*x));
-    let own = column[class] - largest;
+    let score = column[class] - largest;
     column.mapv_inplace(|x| (x - largest).exp());
     let sum = column.sum();
     column.mapv_inplace(|x| x / sum);
-    sum.as_f64().ln() - own.as_f64()
+    sum.as_f64().ln() - score.as_f64()
 }

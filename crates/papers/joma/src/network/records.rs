@@ -71,10 +71,10 @@ mod tests {
         for bad in [vec![], vec![1, 2], vec![0, 3, 3], vec![0, 5, 2]] {
             assert!(Records::ascend("records", &Records(bad)).is_err());
         }
-        let found = Records::every(30, 100);
-        assert_eq!(found, Records(vec![0, 30, 60, 90]));
-        assert_eq!(found.last(), 90);
-        assert!(found.contains(60) && !found.contains(61));
-        assert_eq!(found.places(1.0), [1.0, 31.0, 61.0, 91.0]);
+        let records = Records::every(30, 100);
+        assert_eq!(records, Records(vec![0, 30, 60, 90]));
+        assert_eq!(records.last(), 90);
+        assert!(records.contains(60) && !records.contains(61));
+        assert_eq!(records.places(1.0), [1.0, 31.0, 61.0, 91.0]);
     }
 }

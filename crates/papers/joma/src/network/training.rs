@@ -103,10 +103,10 @@ pub fn train(
     let mut recorded = None;
     if let Some(checkpoints) = &checkpoints {
         let same = |s: &State| s.format == FORMAT && s.settings == plan.settings;
-        if let Some(found) = checkpoints.restore(same, context.progress)? {
-            state = found.state;
+        if let Some(checkpoint) = checkpoints.restore(same, context.progress)? {
+            state = checkpoint.state;
             recorded = Some(state.step);
-            let [values, first, second] = unpack(&found.path, &found.tensors, network.parameters().len())?;
+            let [values, first, second] = unpack(&checkpoint.path, &checkpoint.tensors, network.parameters().len())?;
             network.parameters_mut().copy_from_slice(&values);
             adam.restore(state.optimiser_steps, [first, second]);
         }
@@ -172,10 +172,10 @@ fn one_step(
         let problem = format!("{label}: the loss is {loss} at step {step}. Write a smaller rate");
         return Err(Error::Diverged(problem));
     }
-    let kept: Vec<Vec<f32>> = plan.frozen.iter().map(|slot| slot.slice(network.parameters()).to_vec()).collect();
+    let frozen: Vec<Vec<f32>> = plan.frozen.iter().map(|slot| slot.slice(network.parameters()).to_vec()).collect();
     adam.step(network.parameters_mut(), &gradient);
     // Weight decay must not move them either.
-    for (slot, values) in plan.frozen.iter().zip(kept) {
+    for (slot, values) in plan.frozen.iter().zip(frozen) {
         slot.slice_mut(network.parameters_mut()).copy_from_slice(&values);
     }
     Ok(loss)
@@ -199,7 +199,7 @@ fn pack(network: &Network<f32>, adam: &Adam<f32>) -> Result<Vec<u8>> {
 
 fn unpack(path: &Path, bytes: &[u8], length: usize) -> Result<[Vec<f32>; 3]> {
     let file = SafeTensors::deserialize(bytes).map_err(|e| content(path, e))?;
-    let mut found = TENSORS.iter().map(|name| {
+    let mut tensors = TENSORS.iter().map(|name| {
         let view = file.tensor(name).map_err(|e| content(path, e))?;
         if view.dtype() != Dtype::F32 || view.shape() != [length] {
             let shape = view.shape();
@@ -209,6 +209,6 @@ fn unpack(path: &Path, bytes: &[u8], length: usize) -> Result<[Vec<f32>; 3]> {
         let (words, _) = view.data().as_chunks::<4>();
         Ok(words.iter().map(|w| f32::from_le_bytes(*w)).collect::<Vec<f32>>())
     });
-    let mut next = || found.next().unwrap_or_else(|| Ok(vec![]));
+    let mut next = || tensors.next().unwrap_or_else(|| Ok(vec![]));
     Ok([next()?, next()?, next()?])
 }

@@ -100,11 +100,11 @@ impl Activation {
 
     /// The largest |φ(x) - x φ'(x)| over x in [-4, 4]: 0 exactly for homogeneous activations.
     pub fn defect(self) -> f64 {
-        let at = |i: i32| {
+        let defect = |i: i32| {
             let x = f64::from(i) / 64.0;
             (self.value(x) - x * self.slope(x)).abs()
         };
-        (-256..=256).map(at).fold(0.0, f64::max)
+        (-256..=256).map(defect).fold(0.0, f64::max)
     }
 }
 

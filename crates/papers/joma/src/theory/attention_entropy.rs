@@ -67,14 +67,13 @@ pub fn dip(mu: &[f64]) -> Result<Dip> {
     }
     let time = |i: f64| TIMES.0 * (TIMES.1 / TIMES.0).powf(i / f64::from(LOOKS));
     let entropy = |i: f64| at_time(mu, time(i));
-    let all = (0..=LOOKS).map(|i| (f64::from(i), entropy(f64::from(i))));
-    let (lowest, _) = all.fold((0.0, f64::INFINITY), |m, x| if x.1 < m.1 { x } else { m });
+    let points = (0..=LOOKS).map(|i| (f64::from(i), entropy(f64::from(i))));
+    let (lowest, _) = points.fold((0.0, f64::INFINITY), |m, x| if x.1 < m.1 { x } else { m });
     let last = f64::from(LOOKS);
     let place = golden(&entropy, (lowest - 1.0).max(0.0), (lowest + 1.0).min(last));
     let squares: Vec<f64> = mu.iter().map(|mu| mu * mu).collect();
     let end = softmax_entropy(&squares);
-    let found = Dip { least: entropy(place), time: time(place), end };
-    Ok(found)
+    Ok(Dip { least: entropy(place), time: time(place), end })
 }
 
 /// The place of the minimum of a function with one minimum in [a, b].
@@ -115,10 +114,10 @@ mod tests {
             3.3046653270721436,
             3.6893341541290283,
         ];
-        let found = dip(&mu).unwrap();
-        assert!((found.least - 9.062_310e-4).abs() < 1e-9, "{found:?}");
-        assert!((found.time - 0.469_339).abs() < 1e-5, "{found:?}");
-        assert!((found.end - 0.310_263_834_334_914).abs() < 1e-12);
+        let dip = dip(&mu).unwrap();
+        assert!((dip.least - 9.062_310e-4).abs() < 1e-9, "{dip:?}");
+        assert!((dip.time - 0.469_339).abs() < 1e-5, "{dip:?}");
+        assert!((dip.end - 0.310_263_834_334_914).abs() < 1e-12);
     }
 
     /// No dip: one component, and equal ones.

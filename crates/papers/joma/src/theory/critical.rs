@@ -152,19 +152,19 @@ impl CriticalPoint {
 
     fn assemble(&self, v: &[f64], length: f64, (plus, minus): (f64, f64), first: f64, second: f64) -> (Vec<f64>, f64) {
         let (law, c) = (&self.law, self.slopes);
-        let one = law.theta1(c, plus);
-        let two = law.theta2(c, plus) - self.weight * law.theta2(c, minus);
-        let mut rate: Vec<f64> = v.iter().map(|x| second * two * x / length).collect();
-        rate[0] += first * one * self.distance();
-        (rate, first * (one - self.weight * law.theta1(c, minus)))
+        let theta1 = law.theta1(c, plus);
+        let radial = law.theta2(c, plus) - self.weight * law.theta2(c, minus);
+        let mut rate: Vec<f64> = v.iter().map(|x| second * radial * x / length).collect();
+        rate[0] += first * theta1 * self.distance();
+        (rate, first * (theta1 - self.weight * law.theta1(c, minus)))
     }
 
     /// The coefficients (73) and (74), with $r_+^* = \mu^\top\bar x_+ + \xi^*$ as printed.
     pub fn betas_printed(&self) -> Betas {
         let (mu, x, r) = (self.length, self.distance(), self.length * self.plus);
-        let one = self.law.theta1(self.slopes, r);
+        let theta1 = self.law.theta1(self.slopes, r);
         let slope = (self.slopes.1 - self.slopes.0) * self.law.density(r);
-        Betas { one: x * one / mu.powi(2), two: x * (self.bias() * slope - 2.0 * one) / mu.powi(4) }
+        Betas { one: x * theta1 / mu.powi(2), two: x * (self.bias() * slope - 2.0 * theta1) / mu.powi(4) }
     }
 
     /// The coefficients of the corrected field:

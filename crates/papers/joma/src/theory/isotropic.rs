@@ -206,8 +206,8 @@ impl Isotropic {
         let n = self.dim;
         if n == 1 {
             let both = |t: f64, power: i32| self.joint_density(t.abs()) * t.powi(power) * phi.slope(s * t + r);
-            let at = |power| self.over_line(|t| both(t, power), -r / s);
-            return (at(0), at(1));
+            let moment = |power| self.over_line(|t| both(t, power), -r / s);
+            return (moment(0), moment(1));
         }
         // Surface of the unit sphere in n - 1 dimensions, 2 for n = 2.
         let m = n as f64 - 1.0;
@@ -315,10 +315,10 @@ mod tests {
     fn closed_forms_agree_with_both_integrals() {
         for law in laws() {
             for (rho, s) in [(0.3, 1.0), (-0.8, 2.3), (1.7, 0.4)] {
-                let (one, two) = (law.theta1(RELU, rho), law.theta2(RELU, rho));
+                let (theta1, theta2) = (law.theta1(RELU, rho), law.theta2(RELU, rho));
                 for (a, b) in [law.thetas(Activation::RELU, rho * s, s), law.polar(Activation::RELU, rho * s, s)] {
-                    assert!((a - one).abs() < 1e-9, "{law:?} {rho}: {a} {one}");
-                    assert!((b - two).abs() < 1e-8, "{law:?} {rho}: {b} {two}");
+                    assert!((a - theta1).abs() < 1e-9, "{law:?} {rho}: {a} {theta1}");
+                    assert!((b - theta2).abs() < 1e-8, "{law:?} {rho}: {b} {theta2}");
                 }
             }
             for y in [0.0, 0.4, 0.9] {

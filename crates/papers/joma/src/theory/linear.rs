@@ -104,9 +104,9 @@ mod tests {
             (0.999999999, 4.320005388105362),
         ];
         for (y, x) in known {
-            let found = inverse_erf(y);
-            assert!((found / x - 1.0).abs() < 4e-15, "{y}: {found} {x}");
-            assert_eq!(inverse_erf(-y), -found);
+            let inverse = inverse_erf(y);
+            assert!((inverse / x - 1.0).abs() < 4e-15, "{y}: {inverse} {x}");
+            assert_eq!(inverse_erf(-y), -inverse);
         }
         assert_eq!(inverse_erf(0.0), 0.0);
         assert_eq!(inverse_erf(1.0), f64::INFINITY);

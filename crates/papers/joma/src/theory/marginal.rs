@@ -118,8 +118,8 @@ impl Marginal {
     ///
     /// # Errors
     /// A weight of length 0, or one of another dimension than the mean.
-    pub fn lemma1(&self, slopes: Slopes, at: &Plane, printed: bool) -> Result<Vec<f64>> {
-        let Plane { v, mean, xi } = at;
+    pub fn lemma1(&self, slopes: Slopes, plane: &Plane, printed: bool) -> Result<Vec<f64>> {
+        let Plane { v, mean, xi } = plane;
         if v.len() != mean.len() {
             let expected = format!("one number per entry of the weight, {} of them", v.len());
             return Err(Error::shape("mean", [mean.len()], expected));
@@ -130,13 +130,13 @@ impl Marginal {
         }
         let r = v.iter().zip(mean).map(|(v, x)| v * x).sum::<f64>() + xi;
         let rho = if printed { r } else { r / length };
-        let (one, two) = (self.theta1(slopes, rho), self.theta2(slopes, rho));
-        let (one, two) = match printed {
-            true => (one / length, two / length.powi(3)),
-            false => (one, two / length),
+        let (theta1, theta2) = (self.theta1(slopes, rho), self.theta2(slopes, rho));
+        let (on_mean, on_v) = match printed {
+            true => (theta1 / length, theta2 / length.powi(3)),
+            false => (theta1, theta2 / length),
         };
-        let first = mean.iter().zip(v).map(|(x, v)| one * x + two * v);
-        Ok(first.chain([one]).collect())
+        let first = mean.iter().zip(v).map(|(x, v)| on_mean * x + on_v * v);
+        Ok(first.chain([on_mean]).collect())
     }
 }
 

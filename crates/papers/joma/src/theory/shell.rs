@@ -102,8 +102,8 @@ mod tests {
             for rho in [-1.6, 0.2, 1.9] {
                 let h = 1e-4;
                 let slope = |f: &dyn Fn(f64) -> f64| (f(rho + h) - f(rho - h)) / (2.0 * h);
-                let one = slope(&|r| shell.theta1(r));
-                assert!((one - shell.density(rho)).abs() < 1e-6, "{dim} {rho}");
+                let density = slope(&|r| shell.theta1(r));
+                assert!((density - shell.density(rho)).abs() < 1e-6, "{dim} {rho}");
                 let f = slope(&|r| shell.f(r));
                 assert!((f - shell.theta1(rho)).abs() < 1e-6, "{dim} {rho}");
             }

@@ -231,12 +231,12 @@ pub fn class_cooccurrence(rho: f64, depth: u32, classes: &[f64], zero_l: &[f64],
     Tree::new(classes.to_vec(), vec![child(zero_l), child(zero_m)])?;
     let chain = rho.powi((depth - 1).min(i32::MAX as u32) as i32);
     let appears = |zero: f64| 0.5 * (1.0 - chain * (2.0 * zero - 1.0));
-    let (mut both, mut one) = (0.0, 0.0);
+    let (mut joint, mut marginal) = (0.0, 0.0);
     for ((p, l), m) in classes.iter().zip(zero_l).zip(zero_m) {
-        both += p * appears(*l) * appears(*m);
-        one += p * appears(*m);
+        joint += p * appears(*l) * appears(*m);
+        marginal += p * appears(*m);
     }
-    Ok(both / one)
+    Ok(joint / marginal)
 }
 
 fn formula(rho: f64, depth: u32, height: u32, root: f64) -> f64 {
@@ -331,8 +331,8 @@ mod tests {
             let (l, m) = (l.index(tree.len()), m.index(tree.len()));
             for values in [vec![(l, true)], vec![(l, true), (m, true)], vec![(l, false), (m, true)]] {
                 let exact = enumerate(&tree, &values);
-                let found = tree.probability(&values).unwrap();
-                prop_assert!((found - exact).abs() < 1e-12, "{values:?}: {found} {exact}");
+                let probability = tree.probability(&values).unwrap();
+                prop_assert!((probability - exact).abs() < 1e-12, "{values:?}: {probability} {exact}");
             }
         }
 

@@ -23,11 +23,11 @@ fn cooccurrence_by_enumeration_in_fractions() {
         json!({"rho": 0.8, "depth": 4, "ancestor_depth": height,
                "class_probabilities": [0.5, 0.25, 0.25], "child_zero_given_class": [0.9, 0.6, 0.2]})
     };
-    let one = json!({"rho": -0.5, "depth": 3, "ancestor_depth": 2,
+    let single = json!({"rho": -0.5, "depth": 3, "ancestor_depth": 2,
                      "class_probabilities": [1.0], "child_zero_given_class": [2.0 / 3.0]});
-    for (set, exact) in [(three(1), 833.0 / 1058.0), (three(3), 14921.0 / 26450.0), (one, 43.0 / 88.0)] {
-        let found = eval("joma.tree_cooccurrence", set.clone()).unwrap();
-        assert!((found.as_f64().unwrap() - exact).abs() < 1e-14, "{found}");
+    for (set, exact) in [(three(1), 833.0 / 1058.0), (three(3), 14921.0 / 26450.0), (single, 43.0 / 88.0)] {
+        let value = eval("joma.tree_cooccurrence", set.clone()).unwrap();
+        assert!((value.as_f64().unwrap() - exact).abs() < 1e-14, "{value}");
         let printed = eval("joma.tree_cooccurrence_printed", set).unwrap();
         assert!((printed.as_f64().unwrap() - exact).abs() > 1e-3);
     }
@@ -37,8 +37,8 @@ fn cooccurrence_by_enumeration_in_fractions() {
 fn every_formula_by_name() {
     let v = eval("joma.theorem2", json!({"gradient": [1.0, -0.5, 0.0], "t": 1.2})).unwrap();
     // mp.dps = 30; mp.sqrt(2) * mp.erfinv(mp.sqrt(2/mp.pi) * x) for x in (1.2, -.6)
-    for (found, exact) in v.as_array().unwrap().iter().zip([2.0282128690656673, -0.641390099914001, 0.0]) {
-        assert!((found.as_f64().unwrap() - exact).abs() < 1e-13, "{found}");
+    for (value, exact) in v.as_array().unwrap().iter().zip([2.0282128690656673, -0.641390099914001, 0.0]) {
+        assert!((value.as_f64().unwrap() - exact).abs() < 1e-13, "{value}");
     }
     let end = eval("joma.blow_up", json!({"gradient": [1.0, -2.0]})).unwrap();
     assert!((end.as_f64().unwrap() - 0.626_657_068_657_750_1).abs() < 1e-15);
@@ -74,8 +74,8 @@ fn the_ratio_of_theorem_4() {
     let (j, k, t) = (2.0, 1.0, 6.0);
     let rho = |mu: f64| remainder((-log_inverse_gap(mu, t)).exp(), mu);
     let predicted = (rho(k) - rho(j)) * (0.5 * k * k).exp() / log_inverse_gap(k, t);
-    let found = lambda(j, k, t);
-    assert!((found - predicted).abs() < 1e-12, "{found} {predicted}");
+    let ratio = lambda(j, k, t);
+    assert!((ratio - predicted).abs() < 1e-12, "{ratio} {predicted}");
 }
 
 fn lopsided() -> Tree {
@@ -153,7 +153,7 @@ fn grown() -> impl Strategy<Value = Tree> {
 fn enumerated(tree: &Tree, appear: &[usize]) -> f64 {
     let leaves = tree.leaves();
     let latents: Vec<usize> = (0..tree.len()).filter(|i| !leaves.contains(i)).collect();
-    let kept: Vec<usize> = latents.iter().chain(appear).copied().collect();
+    let nodes: Vec<usize> = latents.iter().chain(appear).copied().collect();
     let mut total = 0.0;
     for state in 0..1_u32 << latents.len() {
         let mut y = vec![true; tree.len()];
@@ -167,7 +167,7 @@ fn enumerated(tree: &Tree, appear: &[usize]) -> f64 {
                 Parent::Latent { index, rho } if y[*i] == y[*index] => 0.5 * (1.0 + rho),
                 Parent::Latent { rho, .. } => 0.5 * (1.0 - rho),
             };
-            total += class * kept.iter().map(factor).product::<f64>();
+            total += class * nodes.iter().map(factor).product::<f64>();
         }
     }
     total
@@ -183,8 +183,8 @@ proptest! {
             let alone = enumerated(&tree, &[*l]);
             for m in leaves.iter().filter(|m| *m != l) {
                 let exact = enumerated(&tree, &[*l, *m]) / alone;
-                let found = tree.cooccurrence(*m, *l).unwrap();
-                prop_assert!((found - exact).abs() < 1e-12, "{l} {m}: {found} {exact}");
+                let probability = tree.cooccurrence(*m, *l).unwrap();
+                prop_assert!((probability - exact).abs() < 1e-12, "{l} {m}: {probability} {exact}");
             }
         }
     }
@@ -199,9 +199,9 @@ fn closed_forms_at_the_ends_of_their_domains() {
         (0.0, 0.5, std::f64::consts::LN_2),
         (2.0, 1e-20, 1e-20),
     ] {
-        let found = eval("joma.f", json!({"mu": mu, "r": r})).unwrap();
-        let found = found.as_f64().unwrap();
-        assert!((found / exact - 1.0).abs() < 1e-12, "{mu} {r}: {found}");
+        let value = eval("joma.f", json!({"mu": mu, "r": r})).unwrap();
+        let value = value.as_f64().unwrap();
+        assert!((value / exact - 1.0).abs() < 1e-12, "{mu} {r}: {value}");
     }
     let refused = |id, set| eval(id, set).unwrap_err().to_string();
     let message = refused("joma.log_inverse_gap", json!({"mu": 1e300, "t": 1.0}));

@@ -33,13 +33,13 @@ fn figure_4_in_the_settings_of_the_code() {
     let rows = rows("joma_entropy", "trials = 2\ndraws = 3");
     let code = rows.iter().find(|r| r.word(SETTING.name).unwrap() == "code").unwrap();
     let (clock, entropy) = (code.series("clock").unwrap(), code.series("entropy").unwrap());
-    let (mut at, mut least) = (0.0, f64::INFINITY);
+    let (mut time, mut least) = (0.0, f64::INFINITY);
     for (step, h) in clock.iter().zip(&entropy) {
         if *h < least {
-            (at, least) = (*step, *h);
+            (time, least) = (*step, *h);
         }
     }
-    assert!((least - 0.942).abs() < 1e-3 && (at - 669.0).abs() < 12.0, "{least} at {at}");
+    assert!((least - 0.942).abs() < 1e-3 && (time - 669.0).abs() < 12.0, "{least} at {time}");
     assert!((entropy[entropy.len() - 1] - 1.549).abs() < 2e-3);
     // Eq. (6) itself: the least entropy near t = .47 is .0009, the last that of softmax(μ²), .310.
     let text = rows.iter().find(|r| r.word(SETTING.name).unwrap() == "text").unwrap();

@@ -75,11 +75,11 @@ fn the_terms_account_for_the_drift() {
                 layer(attention, phi, labels()).with_embeddings(Embeddings::coherent(4, 0.3, 0.2).unwrap()).unwrap();
             let start = numbers(layer.dim(), 11);
             let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
-            let found = account(&layer, &start, 3.0, 10.0, run, Form::DERIVED).unwrap();
-            assert!(found.drift > 1e-3, "{attention:?}: {found:?}");
-            assert!(found.unexplained < 1e-9, "{attention:?}: {found:?}");
-            assert!((found.shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-            let softmax_only = found.shares[2] + found.shares[3];
+            let account = account(&layer, &start, 3.0, 10.0, run, Form::DERIVED).unwrap();
+            assert!(account.drift > 1e-3, "{attention:?}: {account:?}");
+            assert!(account.unexplained < 1e-9, "{attention:?}: {account:?}");
+            assert!((account.shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            let softmax_only = account.shares[2] + account.shares[3];
             assert_eq!(softmax_only > 0.0, attention == Attention::Softmax);
         }
     }
@@ -93,8 +93,8 @@ fn invariants_hold_under_cross_entropy_and_any_activation() {
             let layer = layer(attention, phi, labels());
             let start = numbers(layer.dim(), 5);
             let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
-            let found = account(&layer, &start, 3.0, 5.0, run, Form::DERIVED).unwrap();
-            assert!(found.drift < 1e-8 && found.moved > 1e-3, "{attention:?} {phi:?}: {found:?}");
+            let account = account(&layer, &start, 3.0, 5.0, run, Form::DERIVED).unwrap();
+            assert!(account.drift < 1e-8 && account.moved > 1e-3, "{attention:?} {phi:?}: {account:?}");
         }
     }
     // Σ_l z_l is conserved under softmax, whatever else is not.

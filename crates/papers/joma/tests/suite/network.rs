@@ -7,10 +7,7 @@ use proptest::prelude::*;
 
 /// The parameters of tests/reference/network.py.
 fn patterned(architecture: Architecture) -> Network<f64> {
-    let start = match architecture.projection {
-        true => Start::Library { equal_blocks: true },
-        false => Start::FanIn,
-    };
+    let start = if architecture.projection { Start::Library { equal_blocks: true } } else { Start::FanIn };
     let mut network = Network::new(architecture, start, &Streams::new(0, "test", 0, 0)).unwrap();
     let layout = network.layout().clone();
     let flat = network.parameters_mut();
@@ -25,13 +22,12 @@ fn patterned(architecture: Architecture) -> Network<f64> {
     network
 }
 
-fn against(found: (f64, Vec<f64>), [loss, norm, along]: [f64; 3]) {
-    let (value, gradient) = found;
-    let found_norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+fn against((value, gradient): (f64, Vec<f64>), [loss, norm, along]: [f64; 3]) {
+    let gradient_norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
     let dots = gradient.iter().enumerate().map(|(i, g)| g * (i as f64).cos());
-    let found_along: f64 = dots.sum();
-    for (found, expected) in [(value, loss), (found_norm, norm), (found_along, along)] {
-        assert!((found - expected).abs() < 1e-10, "{found} {expected}");
+    let dot: f64 = dots.sum();
+    for (number, expected) in [(value, loss), (gradient_norm, norm), (dot, along)] {
+        assert!((number - expected).abs() < 1e-10, "{number} {expected}");
     }
 }
 

@@ -17,12 +17,12 @@ fn claim(id: &str) -> ClaimTest {
 #[test]
 fn the_components_of_figure_3() {
     let first = claim("joma.fig3").draws(json!({}), Some(1));
-    let at = |name: &str| {
-        let all = numbers(first[0].witness(), name);
-        let shown: Vec<String> = all.iter().map(|v| format!("{v:.2}")).collect();
+    let text = |name: &str| {
+        let values = numbers(first[0].witness(), name);
+        let shown: Vec<String> = values.iter().map(|v| format!("{v:.2}")).collect();
         format!("{}, {}, {} and {}", shown[0], shown[1], shown[2], shown[3])
     };
-    claim("joma.fig3").assert_printed(&[at("components"), at("1000_steps_later")]);
+    claim("joma.fig3").assert_printed(&[text("components"), text("1000_steps_later")]);
 }
 
 #[test]
@@ -94,9 +94,8 @@ fn the_rate_at_a_critical_point() {
     let catalogue = Catalogue::new().with(room());
     let array = |id: &str, set: Value| -> Vec<f64> {
         let formula = catalogue.formula(id).unwrap();
-        let found = formula.evaluate(set.as_object().unwrap()).unwrap().value;
-        let all = found.as_array().unwrap().iter();
-        all.map(|x| x.as_f64().unwrap()).collect()
+        let value = formula.evaluate(set.as_object().unwrap()).unwrap().value;
+        value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
     };
     let law = json!({"law": "student", "nu": 3.0, "slopes": [0, 1], "rho_minus": -3.0});
     let point = array("joma.critical_point", law);

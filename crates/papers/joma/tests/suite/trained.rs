@@ -39,23 +39,23 @@ fn untrained_networks_score_as_elsewhere() {
         ((3, 10), [(0.995, 0.002), (0.563, 0.019)]),
         ((3, 20), [(0.942, 0.025), (0.632, 0.028)]),
     ];
-    let found = rows("joma_table1", "seeds = 5\nwidth = 1024\nrecords = [0]\nclasses = [20]\nchildren = [2, 3]");
+    let rows = rows("joma_table1", "seeds = 5\nwidth = 1024\nrecords = [0]\nclasses = [20]\nchildren = [2, 3]");
     for ((children, n0), expected) in table {
-        let cell: Vec<&Row> = found
+        let cell: Vec<&Row> = rows
             .iter()
             .filter(|r| r.parameter("children").unwrap() == f64::from(children))
             .filter(|r| r.parameter("latents_0").unwrap() == f64::from(n0))
             .collect();
         assert_eq!(cell.len(), 5);
         for (s, (mean, sd)) in expected.into_iter().enumerate() {
-            let own: Vec<f64> = cell.iter().map(|r| r.series(&format!("corr_{s}_{s}")).unwrap()[0]).collect();
-            let average = own.iter().sum::<f64>() / 5.0;
-            let variance = own.iter().map(|x| (x - average).powi(2)).sum::<f64>() / 4.0;
+            let scores: Vec<f64> = cell.iter().map(|r| r.series(&format!("corr_{s}_{s}")).unwrap()[0]).collect();
+            let average = scores.iter().sum::<f64>() / 5.0;
+            let variance = scores.iter().map(|x| (x - average).powi(2)).sum::<f64>() / 4.0;
             let error = ((variance + sd * sd) / 5.0).sqrt();
             assert!((average - mean).abs() < 3.0 * error, "{children} {n0} {s}: {average} {mean} {error}");
         }
     }
-    let noise: Vec<f64> = found.iter().map(|r| r.number("noise_0").unwrap()).collect();
+    let noise: Vec<f64> = rows.iter().map(|r| r.number("noise_0").unwrap()).collect();
     let expected = largest_correlation(400, 20).unwrap();
     assert!(stats::mean(&noise, 0.999).unwrap().covers(expected));
 }
@@ -71,8 +71,8 @@ const LEAST_UNTRAINED_LOSS: f64 = 2.0;
 
 #[test]
 fn training_learns_the_classes_of_table_1() {
-    let found = rows("joma_table1", "seeds = 2\nwidth = 64\nchildren = [2]\nlatents = [[10, 20]]\nrates = [1e-3]");
-    for row in &found {
+    let rows = rows("joma_table1", "seeds = 2\nwidth = 64\nchildren = [2]\nlatents = [[10, 20]]\nrates = [1e-3]");
+    for row in &rows {
         let (loss, floor) = (row.series("loss").unwrap(), row.number("floor").unwrap());
         assert!(loss[0] > LEAST_UNTRAINED_LOSS && loss[loss.len() - 1] < floor + LARGEST_EXCESS, "{loss:?} {floor}");
         // The classes themselves are no better than noise in an untrained bottom block, and the score is a correlation.
@@ -156,13 +156,10 @@ fn the_entropy_of_one_layer_drops_and_rebounds_on_drawn_text_more_than_on_shuffl
 #[test]
 fn controls_follow_the_layers_that_are_trained() {
     let set = "seeds = 2\nlayers = [2]\ncontrols = [\"own\", \"rate\"]\nsteps = 40\nevery = 20";
-    let found = rows("joma_text", set);
-    assert_eq!(found.len(), 6);
-    assert!(found.iter().all(|r| r.parameter("layers").unwrap() == 2.0));
-    let of = |control: &str| {
-        let mut own = found.iter().filter(|r| r.word(CONTROL.name).unwrap() == control);
-        own.next().unwrap()
-    };
+    let rows = rows("joma_text", set);
+    assert_eq!(rows.len(), 6);
+    assert!(rows.iter().all(|r| r.parameter("layers").unwrap() == 2.0));
+    let of = |control: &str| rows.iter().find(|r| r.word(CONTROL.name).unwrap() == control).unwrap();
     let start = |control: &str| of(control).series("entropy_1").unwrap()[0];
     assert_eq!(start("none"), start("rate"));
     assert_ne!(start("none"), start("own"));
@@ -179,9 +176,9 @@ fn a_text_of_the_users_is_read_and_a_missing_one_refused() {
         "text = '{path}'\nseeds = 2\nlayers = [1]\ncontrols = []\nsteps = 40\nevery = 20\nstreams = 4\n\
          validation_streams = 2\nwindow = 10"
     );
-    let found = rows("joma_text", &set);
-    assert_eq!(found.len(), 2);
-    let loss = found[0].series("loss").unwrap();
+    let rows = rows("joma_text", &set);
+    assert_eq!(rows.len(), 2);
+    let loss = rows[0].series("loss").unwrap();
     assert!(loss[2] < loss[0]);
     let catalogue = Catalogue::new().with(room());
     let set = "text = '/no/such/place'".parse().unwrap();
@@ -217,11 +214,11 @@ fn far_leaves_add_more_about_the_class_than_near_ones() {
     let query = (of_class[0].leaves()[0], true);
     let entropy = |p: &[f64]| -p.iter().map(|p| p * p.ln()).sum::<f64>();
     // Mutual information of the class and a leaf, given that some leaves are as they are.
-    let says = |leaf: usize, given: &[(usize, bool)]| {
+    let information = |leaf: usize, given: &[(usize, bool)]| {
         let joint = of_class.iter().flat_map(|tree| {
             [true, false].map(|on| {
-                let all = [given, &[(leaf, on)]].concat();
-                0.5 * tree.probability(&all).unwrap()
+                let values = [given, &[(leaf, on)]].concat();
+                0.5 * tree.probability(&values).unwrap()
             })
         });
         let joint: Vec<f64> = joint.collect();
@@ -229,16 +226,16 @@ fn far_leaves_add_more_about_the_class_than_near_ones() {
         let p: Vec<f64> = joint.iter().map(|p| p / sum).collect();
         entropy(&[p[0] + p[1], p[2] + p[3]]) + entropy(&[p[0] + p[2], p[1] + p[3]]) - entropy(&p)
     };
-    let found: Vec<f64> = [1, 2, 4, 8]
+    let gains: Vec<f64> = [1, 2, 4, 8]
         .iter()
         .map(|first| {
             let leaf = of_class[0].leaves()[*first];
-            assert!((says(leaf, &[]) - 0.186).abs() < 5e-4);
-            says(leaf, &[query])
+            assert!((information(leaf, &[]) - 0.186).abs() < 5e-4);
+            information(leaf, &[query])
         })
         .collect();
-    for (found, said) in found.iter().zip([0.023, 0.047, 0.072, 0.098]) {
-        assert!((found - said).abs() < 5e-4, "{found} {said}");
+    for (gain, said) in gains.iter().zip([0.023, 0.047, 0.072, 0.098]) {
+        assert!((gain - said).abs() < 5e-4, "{gain} {said}");
     }
 }
 
@@ -247,12 +244,12 @@ fn far_leaves_add_more_about_the_class_than_near_ones() {
 fn theorem_1_holds_on_the_text_to_the_step_size() {
     let set = "layers = [1]\ncontrols = [\"theorem1\"]\nsteps = 60\ntheorem1.steps = 400\nseeds = 2";
     let last = |row: &Row, name: &str| *row.series(name).unwrap().last().unwrap();
-    let mut found = 0;
+    let mut count = 0;
     for row in rows("joma_text", set) {
         if row.word(CONTROL.name).unwrap() != "theorem1" {
             continue;
         }
-        found += 1;
+        count += 1;
         let (whole, half) = (last(&row, "drift"), last(&row, "drift_half"));
         assert!(whole < 0.05, "{whole}");
         assert!((half / whole - 0.5).abs() < 0.02, "{half} {whole}");
@@ -260,7 +257,7 @@ fn theorem_1_holds_on_the_text_to_the_step_size() {
         assert!((last(&row, "drift_factor") - 0.1).abs() < 0.05);
         assert!(last(&row, "drift_softmax") > 0.1);
     }
-    assert_eq!(found, 2);
+    assert_eq!(count, 2);
 }
 
 /// Progress that asks to stop once, after so many questions.

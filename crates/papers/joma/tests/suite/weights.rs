@@ -42,18 +42,18 @@ fn weights(arguments: &[&str]) -> Result<(), String> {
 #[test]
 fn stable_ranks_of_diagonal_matrices_are_known() {
     let folder = tempfile::tempdir().unwrap();
-    let (all, out) = (folder.path().join("all"), folder.path().join("out"));
-    fs::create_dir(&all).unwrap();
-    put(&all.join("step0.safetensors"), [[1.0, 1.0, 1.0], [3.0, 1.0, 1.0]]);
-    put(&all.join("step5.safetensors"), [[3.0, 1.0, 1.0], [3.0, 2.0, 1.0]]);
-    put(&all.join("step10.safetensors"), [[2.0, 1.0, 1.0], [5.0, 0.0, 0.0]]);
-    let paths = [all.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let (checkpoints, out) = (folder.path().join("all"), folder.path().join("out"));
+    fs::create_dir(&checkpoints).unwrap();
+    put(&checkpoints.join("step0.safetensors"), [[1.0, 1.0, 1.0], [3.0, 1.0, 1.0]]);
+    put(&checkpoints.join("step5.safetensors"), [[3.0, 1.0, 1.0], [3.0, 2.0, 1.0]]);
+    put(&checkpoints.join("step10.safetensors"), [[2.0, 1.0, 1.0], [5.0, 0.0, 0.0]]);
+    let paths = [checkpoints.to_str().unwrap(), "--out", out.to_str().unwrap()];
     weights(&paths).unwrap();
     let rows = store::read(&out).unwrap().rows;
-    let found: Vec<f64> = rows.iter().map(|r| r.number("stable_rank").unwrap()).collect();
+    let ranks: Vec<f64> = rows.iter().map(|r| r.number("stable_rank").unwrap()).collect();
     let expected = [3.0, 11.0 / 9.0, 11.0 / 9.0, 14.0 / 9.0, 1.5, 1.0];
-    for (found, expected) in found.iter().zip(expected) {
-        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    for (rank, expected) in ranks.iter().zip(expected) {
+        assert!((rank - expected).abs() < 1e-12, "{rank} {expected}");
     }
     let steps: Vec<f64> = rows.iter().map(|r| r.parameter("step").unwrap()).collect();
     assert_eq!(steps, [0.0, 0.0, 5.0, 5.0, 10.0, 10.0]);

@@ -40,10 +40,7 @@ fn the_threshold_of_theorem_4() {
         let (mut low, mut high) = (0.0, 10.0);
         for _ in 0..100 {
             let t = 0.5 * (low + high);
-            match log_inverse_gap(2.0, t) < gap {
-                true => low = t,
-                false => high = t,
-            }
+            if log_inverse_gap(2.0, t) < gap { low = t } else { high = t }
         }
         lambda(1.0, 2.0, low).abs()
     };

@@ -163,11 +163,11 @@ fn prediction(training: &Pretraining, end: &LsaWeights, gamma: &Array1<f64>, str
     let axes = training.covariance().axes();
     let (w_pv, w_kq) = end.rotated(axes.t()).matrices();
     let layer = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: m as f64 };
-    let found = layer.predict(tokens.view())?;
+    let prediction = layer.predict(tokens.view())?;
     let x = axes.t().dot(&tokens.slice(s![..d, m]));
     let examples = tokens.slice(s![..d, ..m]);
     let b = axes.t().dot(&examples.dot(&tokens.slice(s![d, ..m]))) / m as f64;
     let claimed = (&x / gamma).dot(&b);
     let least = gamma.iter().copied().fold(f64::INFINITY, f64::min);
-    Ok((found - claimed).abs() * least / (x.dot(&x) * b.dot(&b)).sqrt())
+    Ok((prediction - claimed).abs() * least / (x.dot(&x) * b.dot(&b)).sqrt())
 }

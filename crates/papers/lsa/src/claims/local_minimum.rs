@@ -40,8 +40,8 @@ const MOST_DIM: usize = 25;
 
 /// The second derivative of L. In one weight alone the prediction is linear, so that L is quadratic and a
 /// central difference of the gradient exact, for any step: with step 1 only rounding is left.
-fn second_derivative(training: &Pretraining, at: &LsaWeights) -> Array2<f64> {
-    let (d, flat) = (training.dim(), at.to_vec());
+fn second_derivative(training: &Pretraining, point: &LsaWeights) -> Array2<f64> {
+    let (d, flat) = (training.dim(), point.to_vec());
     let mut second = Array2::zeros((flat.len(), flat.len()));
     for (i, mut column) in second.columns_mut().into_iter().enumerate() {
         for side in [1.0, -1.0] {
@@ -257,16 +257,16 @@ impl Claim for LocalMinimum {
         }
         let curvature = least_eigenvalue(&second)?;
         let near = near(&training, &point, curvature, params.get(PERTURBATION), streams)?;
-        let found = returns(&training, &point, &near.start, curvature)?;
+        let flow = returns(&training, &point, &near.start, curvature)?;
         witness.extend(witness! {
             "least_curvature_at_the_point" => curvature,
             "perturbation" => near.spread,
-            "flow_returned" => found.returned,
-            "loss_gap_at_the_end" => training.excess(&found.end),
-            "squared_gradient_at_the_end" => training.gradient(&found.end).norm2(),
-            "steps" => found.steps,
+            "flow_returned" => flow.returned,
+            "loss_gap_at_the_end" => training.excess(&flow.end),
+            "squared_gradient_at_the_end" => training.gradient(&flow.end).norm2(),
+            "steps" => flow.steps,
         });
-        Ok(Outcome::Event { holds: found.returned, witness })
+        Ok(Outcome::Event { holds: flow.returned, witness })
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

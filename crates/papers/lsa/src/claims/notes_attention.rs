@@ -71,9 +71,9 @@ impl Claim for AttentionColumns {
         };
         let mut a = attention(display, &keys, &queries);
         if self.without_self {
-            let own = a.diag().to_owned();
-            for (mut column, own) in a.columns_mut().into_iter().zip(own) {
-                column /= 1.0 - own;
+            let diagonal = a.diag().to_owned();
+            for (mut column, weight) in a.columns_mut().into_iter().zip(diagonal) {
+                column /= 1.0 - weight;
             }
         }
         let sums = a.sum_axis(ndarray::Axis(usize::from(self.rows)));

@@ -80,8 +80,8 @@ impl Block {
             normal_matrix(rows, columns, &mut rng) / (columns as f64).sqrt()
         };
         let maps = |name: &'static str| -> Vec<Array2<f64>> {
-            let one = |h| draw(name, h as u64, width, dim);
-            (0..heads).map(one).collect()
+            let map = |h| draw(name, h as u64, width, dim);
+            (0..heads).map(map).collect()
         };
         let attention = Mhsa {
             w_q: maps("queries"),

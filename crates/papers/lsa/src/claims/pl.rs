@@ -84,13 +84,13 @@ impl Pl {
         };
         let first = training.excess(start);
         let c = if self.largest { largest(training, start) } else { self.factor * derived };
-        let (mut least, mut at) = (f64::INFINITY, 0.0);
+        let (mut least, mut place) = (f64::INFINITY, 0.0);
         let mut look = |_: f64, x: &[f64]| {
             let weights = flow.weights(x);
             let gap = training.excess(&weights) / first;
             let ratio = training.gradient(&weights).norm2() / (first * gap.powf(self.power));
             if gap > ROUNDING && ratio < least {
-                (least, at) = (ratio, gap);
+                (least, place) = (ratio, gap);
             }
         };
         let done = |x: &[f64]| training.excess(&flow.weights(x)) / first - ROUNDING;
@@ -105,7 +105,7 @@ impl Pl {
             witness: witness! {
                 "c" => c,
                 "least_ratio_along_the_flow" => least,
-                "at_share_of_the_first_gap" => at,
+                "at_share_of_the_first_gap" => place,
                 "steps" => path.steps,
             },
         })

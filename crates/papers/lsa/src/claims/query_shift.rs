@@ -74,9 +74,9 @@ impl Claim for QueryShift {
         let (mut rng, mut sum) = (streams.part("prompts", 0), 0.0);
         for _ in 0..params.get(TEST_PROMPTS) {
             let (examples, queries) = prompts.draw_queries(&target, QUERIES, &mut rng);
-            let found = weights.predictions(examples.view(), queries.view(), m as f64);
+            let predictions = weights.predictions(examples.view(), queries.view(), m as f64);
             let off = |(x, y): (ArrayView1<f64>, &f64)| (y - target.value(x)).powi(2);
-            let pairs = queries.columns().into_iter().zip(&found);
+            let pairs = queries.columns().into_iter().zip(&predictions);
             sum += pairs.map(off).sum::<f64>() / QUERIES as f64;
         }
         let mean = sum / params.real(TEST_PROMPTS);

@@ -105,9 +105,9 @@ impl Trial {
         let (mut rng, mut sum) = (streams.part("prompts", m as u64), 0.0);
         for _ in 0..params.get(TEST_PROMPTS) {
             let (examples, queries) = prompts.draw_queries(&self.target, QUERIES, &mut rng);
-            let found = weights.predictions(examples.view(), queries.view(), m as f64);
+            let predictions = weights.predictions(examples.view(), queries.view(), m as f64);
             let off = |(x, y): (ArrayView1<f64>, &f64)| (y - a.dot(&x)).powi(2);
-            let pairs = queries.columns().into_iter().zip(&found);
+            let pairs = queries.columns().into_iter().zip(&predictions);
             sum += pairs.map(off).sum::<f64>();
         }
         Ok(sum / (QUERIES as f64 * params.real(TEST_PROMPTS)))

@@ -70,14 +70,14 @@ impl Claim for AnyStart {
         let first = training.excess(&start);
         // A start of large weights has a loss beyond that of every saddle.
         let order = first.min(training.excess(&LsaWeights::zeros(training.dim())));
-        let found = arrival(&training, &start, ARRIVED * order, 1e4 / slowest)?;
+        let arrival = arrival(&training, &start, ARRIVED * order, 1e4 / slowest)?;
         Ok(Outcome::Event {
-            holds: found.time.is_some(),
+            holds: arrival.time.is_some(),
             witness: witness! {
                 "u" => start.u,
                 "scale_over_its_limit" => params.get(SCALE) / training.scale_limit(),
-                "last_share_of_the_loss_gap" => training.excess(&found.weights) / first,
-                "steps" => found.steps,
+                "last_share_of_the_loss_gap" => training.excess(&arrival.weights) / first,
+                "steps" => arrival.steps,
             },
         })
     }

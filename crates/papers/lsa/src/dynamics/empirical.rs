@@ -210,11 +210,8 @@ impl FeatureMoments {
 
     /// z: the coefficient of G_ij x_k in ŷ.
     fn coefficients(p: &Array1<f64>, k: &Array2<f64>) -> Array1<f64> {
-        let one = |(i, j, l)| match i == j {
-            true => p[i] * k[[i, l]],
-            false => p[i] * k[[j, l]] + p[j] * k[[i, l]],
-        };
-        places(k.ncols()).map(one).collect()
+        let coefficient = |(i, j, l)| if i == j { p[i] * k[[i, l]] } else { p[i] * k[[j, l]] + p[j] * k[[i, l]] };
+        places(k.ncols()).map(coefficient).collect()
     }
 
     fn loss(&self, weights: &LsaWeights) -> f64 {

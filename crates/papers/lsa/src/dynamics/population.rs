@@ -86,8 +86,7 @@ impl<'a> Reduced<'a> {
     /// i, λ_i² and γ_i.
     fn modes(&self) -> impl Iterator<Item = (usize, f64, f64)> {
         let values = self.training.covariance().values().iter();
-        let modes = values.zip(self.training.gamma()).enumerate();
-        modes.map(|(i, (l, g))| (i, l * l, *g))
+        values.zip(self.training.gamma()).enumerate().map(|(i, (l, g))| (i, l * l, *g))
     }
 }
 

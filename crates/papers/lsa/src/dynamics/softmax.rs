@@ -24,7 +24,7 @@ use ndarray::{Array1, s};
 #[derive(Clone, Debug)]
 pub struct SoftmaxLoss {
     prompts: dynamics::Prompts<f64>,
-    all: Vec<usize>,
+    indices: Vec<usize>,
 }
 
 impl SoftmaxLoss {
@@ -63,7 +63,7 @@ impl SoftmaxLoss {
         let examples: Vec<Example> = prompts.iter().map(example).collect();
         Ok(SoftmaxLoss {
             prompts: dynamics::Prompts::new(&[Attention::Softmax], &examples)?,
-            all: (0..prompts.len()).collect(),
+            indices: (0..prompts.len()).collect(),
         })
     }
 
@@ -85,7 +85,7 @@ impl SoftmaxLoss {
     /// Gradient $\nabla\hat L$ at `weights`, both in the axes of the data.
     pub fn gradient(&self, weights: &LsaWeights) -> LsaWeights {
         let layer = layer(weights);
-        let (_, slope) = gradient_of(Attention::Softmax, &self.prompts, &layer, &self.all);
+        let (_, slope) = gradient_of(Attention::Softmax, &self.prompts, &layer, &self.indices);
         let (d, scale) = (self.inputs(), self.scale());
         LsaWeights {
             u: slope.pv[[d, d]] * scale,

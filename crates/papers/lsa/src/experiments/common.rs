@@ -39,8 +39,8 @@ const FIRST: f64 = 0.1;
 /// Times at which a flow is shown, log-spaced up to `until`.
 pub(super) fn times(until: f64, points: usize) -> Vec<f64> {
     let last = (points - 1) as f64;
-    let at = |i: usize| FIRST * (until / FIRST).powf(i as f64 / last);
-    let mut times: Vec<f64> = (0..points - 1).map(at).collect();
+    let time = |i: usize| FIRST * (until / FIRST).powf(i as f64 / last);
+    let mut times: Vec<f64> = (0..points - 1).map(time).collect();
     times.push(until);
     times
 }

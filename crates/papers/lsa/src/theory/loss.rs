@@ -92,18 +92,17 @@ impl<'a> Slope<'a> {
 
 /// ⟨A, B⟩ of two (m, n), row by row: ten times as fast as over single entries.
 fn inner(a: ArrayView2<f64>, b: ArrayView2<f64>) -> f64 {
-    let rows = a.rows().into_iter().zip(b.rows());
-    rows.map(|(a, b)| a.dot(&b)).sum()
+    a.rows().into_iter().zip(b.rows()).map(|(a, b)| a.dot(&b)).sum()
 }
 
 /// tr(BΛBᵀΛ) = Σ λ_i λ_j b_ij².
 fn weighted(b: &Array2<f64>, l: &Array1<f64>) -> f64 {
-    let one = |(row, li): (ArrayView1<f64>, &f64)| {
+    let term = |(row, li): (ArrayView1<f64>, &f64)| {
         let mut scaled = l.to_owned();
         scaled *= &row;
         li * scaled.dot(&row)
     };
-    b.rows().into_iter().zip(l).map(one).sum()
+    b.rows().into_iter().zip(l).map(term).sum()
 }
 
 /// Every (i, j) of a d × d matrix in blocks, so that b_ij and b_ji are both in the first cache.

@@ -97,8 +97,8 @@ impl LsaWeights {
         // (v, u)ᵀE, then over the examples (v, u)ᵀEEᵀ(B; cᵀ).
         let seen = x.t().dot(&self.v) + &(&y * self.u);
         let over = self.b.t().dot(&x.dot(&seen)) + &(&self.c * y.dot(&seen));
-        let one = |q: ArrayView1<f64>| (over.dot(&q) + self.v.dot(&q) * q.dot(&self.b.dot(&q))) / rho;
-        queries.columns().into_iter().map(one).collect()
+        let prediction = |q: ArrayView1<f64>| (over.dot(&q) + self.v.dot(&q) * q.dot(&self.b.dot(&q))) / rho;
+        queries.columns().into_iter().map(prediction).collect()
     }
 
     /// Balance $|v|^2 + u^2 - \|B\|_F^2 - |c|^2$, which every gradient flow conserves.

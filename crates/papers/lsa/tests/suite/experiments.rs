@@ -57,8 +57,8 @@ fn rows_and_figures_do_not_depend_on_how_they_were_made() {
         let second = run(&*experiment, two.path(), 2);
         assert!(first == second, "{id}: rows of 1 and 2 threads differ");
         let text = |figures: &[Figure]| -> String {
-            let one = |f: &Figure| figure::svg(f).unwrap() + &figure::to_csv(f).unwrap();
-            figures.iter().map(one).collect()
+            let page = |f: &Figure| figure::svg(f).unwrap() + &figure::to_csv(f).unwrap();
+            figures.iter().map(page).collect()
         };
         let figures = experiment.figures(&first).unwrap();
         let again = experiment.figures(&second).unwrap();
@@ -186,9 +186,9 @@ fn settings_and_claims_understand_both_names_of_n() {
         let set = set.parse().unwrap();
         entry("lsa.flow").configure(false, None, &set)
     };
-    let found = configured("N = 17").unwrap().settings();
-    assert_eq!(found, configured("context = 17").unwrap().settings());
-    assert_eq!(found["context"], 17);
+    let settings = configured("N = 17").unwrap().settings();
+    assert_eq!(settings, configured("context = 17").unwrap().settings());
+    assert_eq!(settings["context"], 17);
     let room = attnlab_lsa::room();
     for schema in room.claims.iter().map(|c| c.schema()).chain(room.formulas.iter().map(|f| (f.schema)())) {
         for spec in schema.iter().filter(|s| s.name == "N") {

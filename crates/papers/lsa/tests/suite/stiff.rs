@@ -68,19 +68,16 @@ fn chebyshev_steps_follow_the_full_flow() {
     let values: Vec<f64> = (0..12).map(|i| 0.2_f64.powf(f64::from(i) / 11.0)).collect();
     let training = Pretraining::new(covariance(&values, 3), 4, 0.0).unwrap();
     let start = weights(12, 0.3, 3).to_vec();
-    let run = |method, rtol| {
-        let flow = Flow::new(method).within(rtol);
-        flow.run(&Full(&training), &start, &[0.5, 5.0]).unwrap()
-    };
-    let (one, two) = (run(Method::Chebyshev, 1e-9), run(Method::Bdf, 1e-9));
-    for (a, b) in one.states.iter().zip(&two.states) {
+    let run = |method, rtol| Flow::new(method).within(rtol).run(&Full(&training), &start, &[0.5, 5.0]).unwrap();
+    let (chebyshev, bdf) = (run(Method::Chebyshev, 1e-9), run(Method::Bdf, 1e-9));
+    for (a, b) in chebyshev.states.iter().zip(&bdf.states) {
         for (a, b) in a.iter().zip(b) {
             assert!((a - b).abs() < 1e-5, "{a} {b}");
         }
     }
     // By order 2, some ten times the tolerance of the squared norm.
     let weights = |x: &[f64]| LsaWeights::of_slice(12, x);
-    let (before, after) = (weights(&start), weights(one.end()));
+    let (before, after) = (weights(&start), weights(chebyshev.end()));
     let drift = (after.conserved() - before.conserved()).abs() / before.norm2();
     assert!(drift < 1e-7, "{drift}");
 }

@@ -40,8 +40,8 @@ fn closed_forms_are_numpy_s() {
         }
     }
     let near = |id: &str, set: Value, expected: f64| {
-        let found = evaluate(id, set).unwrap().as_f64().unwrap();
-        assert!((found / expected - 1.0).abs() < 1e-13, "{id}: {found} {expected}");
+        let value = evaluate(id, set).unwrap().as_f64().unwrap();
+        assert!((value / expected - 1.0).abs() < 1e-13, "{id}: {value} {expected}");
     };
     near("lsa.minimum", base.clone(), 0.5988141181450507);
     let test = json!({"covariance": covariance, "N": 7, "M": 11, "task": task, "noise_var": 0.3});
@@ -160,7 +160,7 @@ fn weights_and_operator_agree() {
     let tokens: Vec<_> = drawn.iter().map(|p| (p.tokens(), p.answer)).collect();
     let mut sum = 0.0;
     for (prompt, (tokens, answer)) in drawn.iter().zip(&tokens) {
-        let found = layer.predict(tokens.view()).unwrap();
+        let prediction = layer.predict(tokens.view()).unwrap();
         // The formula for the prediction, term by term.
         let examples = prompt.inputs.dot(&prompt.inputs.t()) / n as f64;
         let outer = Array2::from_shape_fn((d, d), |(i, j)| prompt.query[i] * prompt.query[j]);
@@ -169,12 +169,12 @@ fn weights_and_operator_agree() {
         let examples_and_labels = tokens.slice(s![.., ..n]);
         let query = prompt.query.view().insert_axis(Axis(1));
         let direct = w.predictions(examples_and_labels, query, n as f64)[0];
-        assert!((found - direct).abs() < 1e-12 * (1.0 + found.abs()));
+        assert!((prediction - direct).abs() < 1e-12 * (1.0 + prediction.abs()));
         let odd = b.dot(&w.product().dot(&prompt.query));
         let second = (examples + outer / n as f64).dot(&w.v);
         let even = prompt.query.dot(&w.b.t().dot(&second)) + w.u * s * w.c.dot(&prompt.query);
-        assert!((found - odd - even).abs() < 1e-12 * (odd.abs() + even.abs()));
-        sum += 0.5 * (found - answer).powi(2) / drawn.len() as f64;
+        assert!((prediction - odd - even).abs() < 1e-12 * (odd.abs() + even.abs()));
+        sum += 0.5 * (prediction - answer).powi(2) / drawn.len() as f64;
     }
     let empirical = Empirical::new(tokens.iter().map(|(t, y)| (t, *y))).unwrap();
     assert!((empirical.loss(&w) / sum - 1.0).abs() < 1e-12);

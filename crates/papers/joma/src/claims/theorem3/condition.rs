@@ -45,8 +45,8 @@ impl Condition {
         };
         let xi = scale * minus - dot(&v, &drawn.centre);
         let (rate, bias) = pair.rate(&v, xi);
-        let one = point.law.theta1(point.slopes, point.plus).abs();
-        let term = one * size.abs() / if printed { point.length } else { 1.0 };
+        let theta1 = point.law.theta1(point.slopes, point.plus).abs();
+        let term = theta1 * size.abs() / if printed { point.length } else { 1.0 };
         // ξ̇ and v̇ - ξ̇ x̄_-: the terms of x̄_- cancel with that of ξ̇.
         let rest = rate.iter().zip(&drawn.centre).map(|(rate, x)| rate - bias * x);
         let largest = rest.fold(0.0_f64, |m, x| m.max(x.abs()));

@@ -50,8 +50,8 @@ impl Statement for Lambda {
             centres: [&upper, &[0.0, 0.0]],
             printed: true,
         };
-        let [one, two] = field.betas(point.slopes);
-        let rates = [one + self.second * two * field.length.powi(2), one];
+        let [beta1, beta2] = field.betas(point.slopes);
+        let rates = [beta1 + self.second * beta2 * field.length.powi(2), beta1];
         let lambda = |gamma: f64, angle: f64| {
             let step = [angle.cos(), angle.sin()].map(|x| gamma * field.length * x);
             let (rate, _) = pair.rate(&[field.length + step[0], step[1]], field.r[1]);

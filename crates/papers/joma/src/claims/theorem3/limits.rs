@@ -60,10 +60,10 @@ impl Claim for Limits {
         let (x, g, inside) = near_one(&law);
         let ball = law.radial() == Radial::Ball;
         let upper = if ball && !self.infinite { (g - self.radius).abs() <= TOLERANCE } else { inside && g >= HIGH };
-        let (f, one) = (law.f(RELU, -FAR), FAR * law.theta1(RELU, -FAR));
-        let lower = (f - self.lower).abs() <= SMALL && one.abs() <= SMALL;
+        let (f, r_theta1) = (law.f(RELU, -FAR), FAR * law.theta1(RELU, -FAR));
+        let lower = (f - self.lower).abs() <= SMALL && r_theta1.abs() <= SMALL;
         let witness = witness! {
-            "law" => format!("{:?}", law.radial()), "x" => x, "G" => g, "F_far_below" => f, "r_theta_1" => one,
+            "law" => format!("{:?}", law.radial()), "x" => x, "G" => g, "F_far_below" => f, "r_theta_1" => r_theta1,
         };
         Ok(Outcome::Event { holds: upper && lower, witness })
     }

@@ -64,14 +64,14 @@ impl Linearised {
                 -(8.0 * difference(&near) - difference(&far)) / (12.0 * h)
             })
         };
-        let found = [column(0), column(1)];
-        let [one, two] = field.betas(slopes);
+        let matrix = [column(0), column(1)];
+        let [beta1, beta2] = field.betas(slopes);
         let sign = if self.sign_twice { field.distance.signum() } else { 1.0 };
-        let said = [one + self.second * two * field.length.powi(2), one].map(|rate| sign * rate);
+        let said = [beta1 + self.second * beta2 * field.length.powi(2), beta1].map(|rate| sign * rate);
         let scale = said[0].abs().max(said[1].abs());
         // Across (72) has no other entries.
-        let errors = [found[0][0] - said[0], found[1][1] - said[1], found[0][1], found[1][0]];
+        let errors = [matrix[0][0] - said[0], matrix[1][1] - said[1], matrix[0][1], matrix[1][0]];
         let off = errors.iter().fold(0.0_f64, |m, e| m.max(e.abs())) / scale;
-        (off, [found[0][0], found[1][1]], said)
+        (off, [matrix[0][0], matrix[1][1]], said)
     }
 }

@@ -66,9 +66,9 @@ impl<S: Statement> Claim for AtCritical<S> {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let mut all = hypotheses(params);
-        all.extend(self.0.more_hypotheses(params));
-        all
+        let mut hypotheses = hypotheses(params);
+        hypotheses.extend(self.0.more_hypotheses(params));
+        hypotheses
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

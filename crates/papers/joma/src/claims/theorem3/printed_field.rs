@@ -24,12 +24,12 @@ impl Pair<'_> {
         let (mut rate, mut bias) = (vec![0.0; v.len()], 0.0);
         for (centre, a) in self.centres.iter().zip([1.0, -self.weight]) {
             let r = unit * (dot(v, centre) + xi);
-            let one = a * first * self.law.theta1(self.slopes, r);
-            let two = a * second * self.law.theta2(self.slopes, r);
+            let on_centre = a * first * self.law.theta1(self.slopes, r);
+            let on_weight = a * second * self.law.theta2(self.slopes, r);
             for ((rate, x), v) in rate.iter_mut().zip(*centre).zip(v) {
-                *rate += one * x + two * v;
+                *rate += on_centre * x + on_weight * v;
             }
-            bias += one;
+            bias += on_centre;
         }
         (rate, bias)
     }
@@ -70,18 +70,18 @@ impl Printed {
     pub fn rate(&self, v: [f64; 2]) -> [f64; 2] {
         let length = f64::hypot(v[0], v[1]);
         let (xi, r) = (self.r[1], v[0] * self.distance + self.r[1]);
-        let (one, two) = self.law.thetas(self.phi, r, 1.0);
-        let (_, two_m) = self.law.thetas(self.phi, xi, 1.0);
-        let along = (two - self.weight * two_m) / length.powi(3);
-        [one * self.distance / length + along * v[0], along * v[1]]
+        let (theta1, theta2) = self.law.thetas(self.phi, r, 1.0);
+        let (_, theta2_m) = self.law.thetas(self.phi, xi, 1.0);
+        let along = (theta2 - self.weight * theta2_m) / length.powi(3);
+        [theta1 * self.distance / length + along * v[0], along * v[1]]
     }
 
     /// The coefficients β_1 and β_2 of (73) and (74).
     pub fn betas(&self, slopes: (f64, f64)) -> [f64; 2] {
-        let one = self.law.theta1(slopes, self.r[0]);
+        let theta1 = self.law.theta1(slopes, self.r[0]);
         let slope = (slopes.1 - slopes.0) * self.law.density(self.r[0]);
         let (x, square) = (self.distance, self.length.powi(2));
-        [x / square * one, x / square.powi(2) * (self.r[1] * slope - 2.0 * one)]
+        [x / square * theta1, x / square.powi(2) * (self.r[1] * slope - 2.0 * theta1)]
     }
 }
 

@@ -48,14 +48,14 @@ impl Claim for Range {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let found = match self.upper_half {
+        let pair = match self.upper_half {
             true => {
                 let (law, share) = upper::law(params, streams)?;
                 upper::pair(&law, share)
             }
             false => super::draw(params, streams)?,
         };
-        let Some(point) = found else {
+        let Some(point) = pair else {
             return Ok(super::none());
         };
         // By F: θ_1 above 1/2 could not leave the range. At a pair both ratios are a_-/a_+.

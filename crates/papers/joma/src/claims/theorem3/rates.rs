@@ -49,11 +49,11 @@ impl VectorField for Definition {
             Some(_) => p.law.polar(self.phi, r, length),
             None => p.law.thetas(self.phi, r, length),
         };
-        let ((one, two), (one_m, two_m)) = (mean(r), mean(xi));
-        let along = (two - p.weight * two_m) / length;
-        out[0] = one * p.distance() + along * x[0];
+        let ((theta1, theta2), (theta1_m, theta2_m)) = (mean(r), mean(xi));
+        let along = (theta2 - p.weight * theta2_m) / length;
+        out[0] = theta1 * p.distance() + along * x[0];
         out[1] = along * x[1];
-        out[2] = one - p.weight * one_m;
+        out[2] = theta1 - p.weight * theta1_m;
     }
 }
 
@@ -90,19 +90,19 @@ impl Statement for Rates {
             };
             (8.0 * (at(1.0) - at(-1.0)) - (at(2.0) - at(-2.0))) / (12.0 * h)
         };
-        let found = [-slope(0), -slope(1)];
+        let rates = [-slope(0), -slope(1)];
         let betas = if self.corrected { point.betas() } else { point.betas_printed() };
         let said = [betas.one + self.second * betas.two * point.length.powi(2), betas.one];
         // In one dimension nothing lies across μ.
         let axes = if params.get(DIM) == 1 { 1 } else { 2 };
-        let off = (0..axes).map(|i| ((said[i] - found[i]) / found[i]).abs());
+        let off = (0..axes).map(|i| ((said[i] - rates[i]) / rates[i]).abs());
         let at_rest = rate([point.length, 0.0]);
         Ok(equal(
             off.fold(0.0, f64::max),
             0.0,
             TOLERANCE,
             witness! {
-                "rates_along_and_across" => found, "said" => said, "rho" => [point.minus, point.plus],
+                "rates_along_and_across" => rates, "said" => said, "rho" => [point.minus, point.plus],
                 "length" => point.length, "field_at_mu" => at_rest,
             },
         ))

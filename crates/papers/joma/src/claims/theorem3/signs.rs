@@ -35,8 +35,8 @@ const PLACE: (f64, f64) = (-5.0, 10.0);
 /// The place ρ* of the minimum of F/θ_1: the derivative 1 - F p_n/θ_1² changes sign there.
 fn lowest(law: &Isotropic) -> f64 {
     let rises = |rho: f64| {
-        let one = law.theta1(RELU, rho);
-        one * one > law.f(RELU, rho) * law.density(rho)
+        let theta1 = law.theta1(RELU, rho);
+        theta1 * theta1 > law.f(RELU, rho) * law.density(rho)
     };
     let (mut low, mut high) = PLACE;
     for _ in 0..60 {

@@ -39,14 +39,14 @@ impl Claim for Slope {
         let y = law.theta1((0.0, 1.0), x);
         let h = STEP * y.min(1.0 - y);
         let g = |i: f64| critical::g(&law, y + i * h);
-        let found = (8.0 * (g(1.0) - g(-1.0)) - (g(2.0) - g(-2.0))) / (12.0 * h);
+        let slope = (8.0 * (g(1.0) - g(-1.0)) - (g(2.0) - g(-2.0))) / (12.0 * h);
         let density = if self.by_x { 1.0 } else { law.density(x) };
         let said = (1.0 + self.change) * y / density;
         let witness = witness! {
-            "law" => format!("{:?}", law.radial()), "x" => x, "y" => y, "by_differences" => found, "said" => said,
+            "law" => format!("{:?}", law.radial()), "x" => x, "y" => y, "by_differences" => slope, "said" => said,
         };
-        let found = if said > 0.0 { found / said } else { f64::NAN };
-        Ok(equal(found, 1.0, TOLERANCE, witness))
+        let ratio = if said > 0.0 { slope / said } else { f64::NAN };
+        Ok(equal(ratio, 1.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -30,10 +30,10 @@ const TOLERANCE: f64 = 1e-4;
 fn rate(point: &CriticalPoint, phi: Activation, x: [f64; 3]) -> [f64; 3] {
     let length = f64::hypot(x[0], x[1]);
     let r = x[0] * point.distance() + x[2];
-    let (one, two) = point.law.thetas(phi, r, length);
-    let (one_m, two_m) = point.law.thetas(phi, x[2], length);
-    let along = (two - point.weight * two_m) / length;
-    [one * point.distance() + along * x[0], along * x[1], one - point.weight * one_m]
+    let (theta1, theta2) = point.law.thetas(phi, r, length);
+    let (theta1_m, theta2_m) = point.law.thetas(phi, x[2], length);
+    let along = (theta2 - point.weight * theta2_m) / length;
+    [theta1 * point.distance() + along * x[0], along * x[1], theta1 - point.weight * theta1_m]
 }
 
 impl Statement for Stable {

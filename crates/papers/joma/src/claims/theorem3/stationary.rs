@@ -70,10 +70,7 @@ impl Statement for Stationary {
         let length = if self.printed { 1.0 } else { point.length };
         let field = Closed { point: CriticalPoint { length, ..point }, printed: self.printed };
         // The layer's field attracts; the printed one has saddles, which Newton's method finds.
-        let end = match self.printed {
-            true => root(&field, [1.03, 0.02, 0.99 * field.point.bias()])?,
-            false => at_rest(&field)?,
-        };
+        let end = if self.printed { root(&field, [1.03, 0.02, 0.99 * field.point.bias()])? } else { at_rest(&field)? };
         let point = field.point;
         let length = f64::hypot(end[0], end[1]);
         let scale = if self.printed { 1.0 } else { length };

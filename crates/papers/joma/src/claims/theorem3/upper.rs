@@ -39,10 +39,10 @@ pub(super) fn law(params: &Params, streams: &Streams) -> Result<(Isotropic, f64)
 /// The critical point with ρ_- = `minus`, where the line through 0 and (θ_1(ρ_-), F(ρ_-)) meets G again, or with
 /// the first half, quarter, .. of it for which the line does.
 pub(super) fn pair(law: &Isotropic, mut minus: f64) -> Option<CriticalPoint> {
-    let mut found = CriticalPoint::relu(*law, minus, 1.0);
-    while found.is_err() && minus > 1e-6 {
+    let mut point = CriticalPoint::relu(*law, minus, 1.0);
+    while point.is_err() && minus > 1e-6 {
         minus *= 0.5;
-        found = CriticalPoint::relu(*law, minus, 1.0);
+        point = CriticalPoint::relu(*law, minus, 1.0);
     }
-    found.ok()
+    point.ok()
 }

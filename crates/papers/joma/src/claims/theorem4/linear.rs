@@ -67,14 +67,14 @@ impl Claim for Theorem4Linear {
         };
         // ln(1/δ) + κ: the closed form's time times s.
         let grown = |i: usize| linear_time(x[2 * i], mu[i], z0[i]) * mu[i].hypot(z0[i]);
-        let found = grown(0) / grown(1);
+        let ratio = grown(0) / grown(1);
         Ok(equal(
-            found / (rate(0) / rate(1)),
+            ratio / (rate(0) / rate(1)),
             1.0,
             TOLERANCE,
             witness! {
                 "mu" => mu, "z0" => z0, "t" => t, "ln_inverse_delta" => [x[0], x[2]],
-                "z" => [x[1], x[3]], "ratio" => found, "said" => rate(0) / rate(1),
+                "z" => [x[1], x[3]], "ratio" => ratio, "said" => rate(0) / rate(1),
             },
         ))
     }

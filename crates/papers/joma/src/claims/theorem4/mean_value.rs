@@ -28,8 +28,8 @@ const POINTS: u32 = 200;
 /// A root of f in [a, b]: the first sign change on a grid, by bisection.
 fn root(f: impl Fn(f64) -> f64, a: f64, b: f64) -> Option<f64> {
     let at = |i: u32| a + (b - a) * f64::from(i) / f64::from(POINTS);
-    let found = (0..POINTS).find(|i| f(at(*i)) * f(at(i + 1)) <= 0.0)?;
-    let (mut low, mut high) = (at(found), at(found + 1));
+    let first = (0..POINTS).find(|i| f(at(*i)) * f(at(i + 1)) <= 0.0)?;
+    let (mut low, mut high) = (at(first), at(first + 1));
     let rises = f(high) > f(low);
     for _ in 0..60 {
         let middle = 0.5 * (low + high);

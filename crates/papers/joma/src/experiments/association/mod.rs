@@ -83,9 +83,9 @@ impl JomaAssociation {
         let mut labels = vec![];
         let (mut next, mut missed) = (0, 0);
         while labels.len() < self.samples {
-            let found = TreeDraw::new(tree, &streams.child("tree", next));
+            let draw = TreeDraw::new(tree, &streams.child("tree", next));
             next += 1;
-            let on = |i: usize| found.values[leaves[i]];
+            let on = |i: usize| draw.values[leaves[i]];
             // Softmax attention needs a token to attend to.
             if !on(0) || !(1..leaves.len()).any(on) {
                 missed += 1;
@@ -100,8 +100,8 @@ impl JomaAssociation {
                 inputs[[other, labels.len()]] = f64::from(u8::from(on(other + 1)));
             }
             labels.push(match target {
-                "parent" => usize::from(found.values[parent]),
-                _ => found.class,
+                "parent" => usize::from(draw.values[parent]),
+                _ => draw.class,
             });
         }
         Ok(Sequences { inputs, labels })
@@ -165,16 +165,16 @@ impl Experiment for JomaAssociation {
         }
         let mut data = Map::new();
         for height in 1..self.depth {
-            let at = |l: &usize| heights[*l] == height;
-            let at: Vec<usize> = (0..self.others()).filter(at).collect();
+            let at_height = |l: &usize| heights[*l] == height;
+            let tokens: Vec<usize> = (0..self.others()).filter(at_height).collect();
             let sums = |lists: &[Vec<f64>], scale: f64| {
-                let sum = |i: usize| at.iter().map(|l| lists[*l][i]).sum::<f64>() * scale;
+                let sum = |i: usize| tokens.iter().map(|l| lists[*l][i]).sum::<f64>() * scale;
                 store::series(&(0..course.records()).map(sum).collect::<Vec<f64>>())
             };
-            let share = 1.0 / at.len() as f64;
+            let share = 1.0 / tokens.len() as f64;
             data.insert(format!("logit_{height}"), sums(&course.logits, share));
             data.insert(format!("attention_{height}"), sums(&course.attention, 1.0));
-            let present = at.iter().map(|l| together[*l]).sum::<f64>() * share;
+            let present = tokens.iter().map(|l| together[*l]).sum::<f64>() * share;
             data.insert(format!("present_{height}"), store::number(present));
         }
         let near: Vec<f64> = heights.into_iter().map(|h| -f64::from(h)).collect();
@@ -210,11 +210,11 @@ impl Course {
 
     /// Spearman's correlation, over the tokens, of the way of a logit since the start with a predictor, by record.
     fn follows(&self, predictor: &[f64]) -> Vec<f64> {
-        let at = |i: usize| {
+        let correlation = |i: usize| {
             let ways: Vec<f64> = self.logits.iter().map(|z| z[i] - z[0]).collect();
             spearman(&ways, predictor)
         };
-        (0..self.records()).map(at).collect()
+        (0..self.records()).map(correlation).collect()
     }
 }
 
@@ -264,12 +264,12 @@ impl JomaAssociation {
 /// Mean cross-entropy of the outputs.
 fn loss(layer: &Training, state: &[f64], labels: &[usize]) -> f64 {
     let outputs = layer.outputs(state);
-    let one = |(i, y): (usize, &usize)| {
+    let term = |(i, y): (usize, &usize)| {
         let h = outputs.column(i);
         let most = h.fold(f64::NEG_INFINITY, |m, x| m.max(*x));
         most + h.iter().map(|x| (x - most).exp()).sum::<f64>().ln() - h[*y]
     };
-    labels.iter().enumerate().map(one).sum::<f64>() / labels.len() as f64
+    labels.iter().enumerate().map(term).sum::<f64>() / labels.len() as f64
 }
 
 #[cfg(test)]
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn heights_are_those_of_a_binary_tree() {
-        let found: Vec<u32> = (0..7).map(JomaAssociation::height).collect();
-        assert_eq!(found, [1, 2, 2, 3, 3, 3, 3]);
+        let heights: Vec<u32> = (0..7).map(JomaAssociation::height).collect();
+        assert_eq!(heights, [1, 2, 2, 3, 3, 3, 3]);
     }
 }

@@ -47,10 +47,7 @@ impl VectorField for Field {
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let (v, xi) = match self.1 {
-            true => self.0.field_printed(&x[..2], x[2]),
-            false => self.0.field(&x[..2], x[2]),
-        };
+        let (v, xi) = if self.1 { self.0.field_printed(&x[..2], x[2]) } else { self.0.field(&x[..2], x[2]) };
         out[..2].copy_from_slice(&v);
         out[2] = xi;
     }
@@ -65,10 +62,7 @@ impl JomaCritical {
             (format!("ball, *n* = {}", self.dim), of(Radial::Ball)?, (1, Stroke::DashDotted)),
         ];
         for nu in &self.nu {
-            let stroke = match *nu == self.flow_nu {
-                true => Stroke::Solid,
-                false => Stroke::Dashed,
-            };
+            let stroke = if *nu == self.flow_nu { Stroke::Solid } else { Stroke::Dashed };
             let law = of(Radial::Student { nu: *nu })?;
             laws.push((format!("Student, *ν* = {nu}"), law, (STUDENT, stroke)));
         }
@@ -98,8 +92,8 @@ impl Experiment for JomaCritical {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let one = |field: &str| [FIELD.is(field)].into_iter().collect();
-        Ok(["corrected", "printed"].map(one).to_vec())
+        let cell = |field: &str| [FIELD.is(field)].into_iter().collect();
+        Ok(["corrected", "printed"].map(cell).to_vec())
     }
 
     /// Series "NAME": the distance from the ray of μ at ξ fixed at ξ*, along the flow from each start;
@@ -156,9 +150,9 @@ impl VectorField for Fixed {
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let mut all = [0.0; 3];
-        self.0.rate(&[x[0], x[1], self.1], &mut all);
-        out.copy_from_slice(&all[..2]);
+        let mut rates = [0.0; 3];
+        self.0.rate(&[x[0], x[1], self.1], &mut rates);
+        out.copy_from_slice(&rates[..2]);
     }
 }
 

@@ -58,8 +58,8 @@ impl JomaEntropy {
         };
         // The interesting part, then the end.
         let (first, last) = (0.2_f64, 1.2_f64);
-        let at = |i: usize| first * (last / first).powf(i as f64 / (SHOWN - 2) as f64);
-        let shown: Vec<f64> = (0..SHOWN - 1).map(at).chain([CONVERGED]).collect();
+        let time = |i: usize| first * (last / first).powf(i as f64 / (SHOWN - 2) as f64);
+        let shown: Vec<f64> = (0..SHOWN - 1).map(time).chain([CONVERGED]).collect();
         let from = vec![0.0; mu.len()];
         let integrator = Flow::new(Method::Tsit45).within(1e-8);
         let path = integrator.watched(&flow, &from, &shown, Watch::steps(&mut look))?;
@@ -133,8 +133,8 @@ impl Experiment for JomaEntropy {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let one = |setting: &str| [SETTING.is(setting)].into_iter().collect();
-        Ok(["text", "code"].map(one).to_vec())
+        let cell = |setting: &str| [SETTING.is(setting)].into_iter().collect();
+        Ok(["text", "code"].map(cell).to_vec())
     }
 
     /// "clock", "entropy" and "v_0".. at "shown" of the given μ; "drop" and "rebound" of random μ.

@@ -95,12 +95,12 @@ impl<'a> NoisyTree<'a> {
         for i in 0..count as u64 {
             let streams = streams.child("sequence", i);
             let mut attempt = 0;
-            let (found, mut tokens) = loop {
-                let found = TreeDraw::new(&self.tree, &streams.child("draw", attempt));
-                let leaves = found.values[top + bottom..].iter().enumerate();
+            let (draw, mut tokens) = loop {
+                let draw = TreeDraw::new(&self.tree, &streams.child("draw", attempt));
+                let leaves = draw.values[top + bottom..].iter().enumerate();
                 let tokens: Vec<usize> = leaves.filter(|(_, on)| **on).map(|(l, _)| l).collect();
                 if !tokens.is_empty() && tokens.len() < self.settings.length {
-                    break (found, tokens);
+                    break (draw, tokens);
                 }
                 attempt += 1;
                 if attempt == MOST_DRAWS {
@@ -115,8 +115,8 @@ impl<'a> NoisyTree<'a> {
             let padding = self.settings.length - tokens.len();
             tokens.insert(0, self.settings.leaves);
             drawn.batch.push(&tokens, padding as f64);
-            drawn.classes.push(found.class);
-            let (upper, lower) = found.values[..top + bottom].split_at(top);
+            drawn.classes.push(draw.class);
+            let (upper, lower) = draw.values[..top + bottom].split_at(top);
             for (table, values) in drawn.tables.iter_mut().zip([lower, upper]) {
                 table.iter_mut().zip(values).for_each(|(row, on)| row.push(*on));
             }

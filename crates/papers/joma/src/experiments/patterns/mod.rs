@@ -129,7 +129,7 @@ impl JomaPatterns {
     /// Measures the responses of the network, its accuracy, and the share of a query's attention on its own pattern.
     fn measure(&self, network: &Network<f32>, streams: &Streams) -> Measured {
         let shape = (self.hidden, self.patterns, self.patterns);
-        let mut found = Measured {
+        let mut measured = Measured {
             responses: Responses { mean: Array3::zeros(shape), error: Array3::zeros(shape) },
             mass: 0.0,
             accuracy: 0.0,
@@ -142,7 +142,7 @@ impl JomaPatterns {
                     (0..self.draws).map(|_| self.sequence(query, pattern, &mut rng)).collect();
                 let batch = Batch::new(&sequences);
                 let pass = network.pass(&batch, None);
-                found.responses.set(query, pattern, &pass, &batch);
+                measured.responses.set(query, pattern, &pass, &batch);
                 let classes = vec![self.class(query, pattern); self.draws];
                 let targets = Targets::last(&batch, &classes, &vec![1.0; self.draws]);
                 let scores = network.scores_of(&pass, &targets);
@@ -153,14 +153,14 @@ impl JomaPatterns {
                     true => 0.5 / self.patterns as f64,
                     false => 0.5 / (self.patterns * (self.patterns - 1)) as f64,
                 };
-                found.accuracy += weight * hits / n;
+                measured.accuracy += weight * hits / n;
                 if query == pattern {
                     let mass = self.mass(pattern, &pass, &sequences);
-                    found.mass += mass / (n * self.patterns as f64);
+                    measured.mass += mass / (n * self.patterns as f64);
                 }
             }
         }
-        found
+        measured
     }
 
     /// The attention of the queries on the tokens of a pattern, summed over the sequences.
@@ -168,8 +168,7 @@ impl JomaPatterns {
         let tokens = pattern * self.pattern_tokens..(pattern + 1) * self.pattern_tokens;
         let of = |(weights, sequence): (ArrayView2<f32>, &Vec<usize>)| {
             let last = weights.column(sequence.len() - 1);
-            let own = sequence.iter().zip(last);
-            own.filter(|(t, _)| tokens.contains(t)).map(|(_, a)| f64::from(*a)).sum::<f64>()
+            sequence.iter().zip(last).filter(|(t, _)| tokens.contains(t)).map(|(_, a)| f64::from(*a)).sum::<f64>()
         };
         pass.attention(0).zip(sequences).map(of).sum()
     }
@@ -219,9 +218,9 @@ impl Experiment for JomaPatterns {
         );
         let batch = |step: u64| Ok(self.batch(&mut streams.part("batch", step)));
         let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
-            let Measured { responses: found, mass, accuracy } = self.measure(network, streams);
-            let held = found.held(self.margin, |i| i);
-            let permuted = found.held(self.margin, |i| (i + 1) % self.patterns);
+            let Measured { responses, mass, accuracy } = self.measure(network, streams);
+            let held = responses.held(self.margin, |i| i);
+            let permuted = responses.held(self.margin, |i| (i + 1) % self.patterns);
             record.push("accuracy", accuracy);
             record.push("superposed", superposed(&held));
             record.push("permuted", superposed(&permuted));
@@ -231,7 +230,7 @@ impl Experiment for JomaPatterns {
             }
             if step == last {
                 let most = (0..self.hidden).max_by(|a, b| held[*a].total_cmp(&held[*b])).unwrap_or(0);
-                let best: Array2<f64> = found.mean.index_axis(ndarray::Axis(0), most).to_owned();
+                let best: Array2<f64> = responses.mean.index_axis(ndarray::Axis(0), most).to_owned();
                 let flat: Vec<f64> = best.iter().copied().collect();
                 record.0.insert("response".into(), store::series(&flat));
                 record.0.insert("held".into(), store::series(&held));
@@ -268,10 +267,10 @@ mod tests {
         }
         // Unit 1 answers query 0 with its pattern, within the error.
         mean[[1, 0, 0]] = 0.5;
-        let found = Responses { mean, error: Array3::from_elem((2, 3, 3), 0.1) };
-        assert_eq!(found.held(3.0, |i| i), [2.0, 0.0]);
-        assert_eq!(superposed(&found.held(3.0, |i| i)), 0.5);
+        let responses = Responses { mean, error: Array3::from_elem((2, 3, 3), 0.1) };
+        assert_eq!(responses.held(3.0, |i| i), [2.0, 0.0]);
+        assert_eq!(superposed(&responses.held(3.0, |i| i)), 0.5);
         // Query 2 stands for query 0 once.
-        assert_eq!(found.held(3.0, |i| (i + 2) % 3), [1.0, 0.0]);
+        assert_eq!(responses.held(3.0, |i| (i + 2) % 3), [1.0, 0.0]);
     }
 }

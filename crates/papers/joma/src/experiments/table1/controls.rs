@@ -15,19 +15,16 @@ use attnlab_lab::run::Row;
 
 /// The scores of a layer, by name in the rows, with their labels and colours.
 fn scores(settings: &Table1, s: usize) -> Vec<(String, String, usize)> {
-    let mut found = vec![(format!("corr_{s}_{s}"), "own block".to_string(), 0)];
+    let mut scores = vec![(format!("corr_{s}_{s}"), "own block".to_string(), 0)];
     for b in (0..settings.blocks).filter(|b| *b != s) {
-        let place = match b > s {
-            true => "a block above",
-            false => "a block below",
-        };
+        let place = if b > s { "a block above" } else { "a block below" };
         // One entry in the legend for all blocks above.
         let colour = if b > s { 1 } else { 2 };
-        found.push((format!("corr_{s}_{b}"), place.into(), colour));
+        scores.push((format!("corr_{s}_{b}"), place.into(), colour));
     }
-    found.push((format!("few_{s}"), format!("own block, {} units", settings.few), 4));
-    found.push((format!("matched_{s}"), "one unit per latent".into(), 5));
-    found
+    scores.push((format!("few_{s}"), format!("own block, {} units", settings.few), 4));
+    scores.push((format!("matched_{s}"), "one unit per latent".into(), 5));
+    scores
 }
 
 /// Numbers of every cell, side by side in groups: by name, label and colour.

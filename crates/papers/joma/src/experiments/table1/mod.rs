@@ -108,9 +108,9 @@ impl Table1 {
             record.push(format!("dimension_{b}"), dimension(units.view()));
         }
         for (s, (table, units)) in layers.tables.iter().zip(&units).enumerate() {
-            let found = Correlations::new(table, units.view());
-            record.push(format!("few_{s}"), found.score_of(self.few));
-            record.push(format!("matched_{s}"), found.matched());
+            let correlations = Correlations::new(table, units.view());
+            record.push(format!("few_{s}"), correlations.score_of(self.few));
+            record.push(format!("matched_{s}"), correlations.matched());
         }
     }
 }
@@ -181,7 +181,7 @@ impl Experiment for Table1 {
         let sequences = self.sequences(&drawn);
         let labels: Vec<usize> = (0..classes).collect();
         let uniform = vec![1.0 / classes as f64; classes];
-        let all = Targets::last(&sequences, &labels, &uniform);
+        let uniform_targets = Targets::last(&sequences, &labels, &uniform);
         let mut network = Network::<f32>::new(self.architecture(classes), Start::FanIn, &streams)?;
         let rate = cell.get(LEARNING_RATE);
         let adam = Adam::new(rate, self.decay, network.parameters().len());
@@ -195,11 +195,11 @@ impl Experiment for Table1 {
         );
         let batch = |step: u64| {
             let weights = self.shares(classes, step, &streams);
-            let targets = Targets { weights, ..all.clone() };
+            let targets = Targets { weights, ..uniform_targets.clone() };
             Ok((sequences.clone(), targets))
         };
         let mut look = |network: &Network<f32>, _: u64, record: &mut Record| {
-            self.look(network, &sequences, &all, &layers, record);
+            self.look(network, &sequences, &uniform_targets, &layers, record);
             Ok(())
         };
         let mut record = train(&mut network, adam, &plan, &streams, context, &batch, &mut look)?;

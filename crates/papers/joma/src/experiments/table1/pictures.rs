@@ -115,15 +115,15 @@ pub fn power(rate: f64) -> String {
 
 /// Changes of the score of layer s, less those of the score of the permuted latents, by seed.
 fn excess(cell: &[Row], s: usize) -> Result<Vec<f64>> {
-    let own = gains(cell, &format!("corr_{s}_{s}"))?;
-    Ok(minus(&own, &gains(cell, &format!("permuted_{s}"))?))
+    let changes = gains(cell, &format!("corr_{s}_{s}"))?;
+    Ok(minus(&changes, &gains(cell, &format!("permuted_{s}"))?))
 }
 
 /// Counts the cells whose interval of the excess has a property: "1 of 8 cells for s = 0 and 5 of 8 for s = 1".
 fn counted(cells: &[&[Row]], has: impl Fn(&Estimate) -> bool) -> Result<String> {
     let [bottom, top] = [0, 1].map(|s| count(cells, |cell| excess(cell, s), &has));
-    let all = cells.len();
-    Ok(format!("{} of {all} cells for *s* = 0 and {} of {all} for *s* = 1", bottom?, top?))
+    let total = cells.len();
+    Ok(format!("{} of {total} cells for *s* = 0 and {} of {total} for *s* = 1", bottom?, top?))
 }
 
 fn gain_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {

@@ -49,17 +49,16 @@ pub fn validate(settings: &JomaText) -> Result<()> {
 
 /// Draws the text of these settings.
 pub fn text(settings: &JomaText, streams: &Streams) -> Result<Text> {
-    let all: Vec<u32> = match settings.source.as_str() {
+    let words: Vec<u32> = match settings.source.as_str() {
         "chain" => {
             let chain = markov::dirichlet(settings.vocabulary, 1, settings.concentration, streams)?;
-            let drawn = markov::draw(&chain, settings.words, streams);
-            drawn.into_iter().map(u32::from).collect()
+            markov::draw(&chain, settings.words, streams).into_iter().map(u32::from).collect()
         }
         "latents" => documents(settings, streams)?,
         _ => topics(settings, streams)?,
     };
-    let train = ((1.0 - settings.held_out) * all.len() as f64).round() as usize;
-    Ok(Text { train: all[..train].to_vec(), valid: all[train..].to_vec(), vocabulary: settings.vocabulary })
+    let train = ((1.0 - settings.held_out) * words.len() as f64).round() as usize;
+    Ok(Text { train: words[..train].to_vec(), valid: words[train..].to_vec(), vocabulary: settings.vocabulary })
 }
 
 /// Documents one after the other, each with a topic k and independent words: word i has a probability in proportion

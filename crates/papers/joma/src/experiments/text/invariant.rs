@@ -96,10 +96,10 @@ impl Occurrences {
             }
         }
         if labels.len() < 2 || classes.len() < 2 {
-            let found = labels.len();
+            let count = labels.len();
             return Err(Error::undefined(format!(
                 "Theorem 1 on this text: its most frequent word must occur twice at least, after words that it may \
-                 attend to and before two different ones; it does {found} times. Give a longer text"
+                 attend to and before two different ones; it does {count} times. Give a longer text"
             )));
         }
         let inputs = Array2::from_shape_fn((words.len(), columns.len()), |(l, i)| columns[i][l]);
@@ -146,9 +146,9 @@ fn entropy(layer: &Training, state: &[f64], occurrences: usize) -> f64 {
 /// And "samples", the number of occurrences.
 pub fn trial(settings: &JomaText, text: &Text, streams: &Streams) -> Result<Map<String, Value>> {
     let sizes = &settings.theorem1;
-    let found = Occurrences::draw(settings, text, streams)?;
-    let exp = found.layer(Attention::Exp, sizes.classes)?;
-    let softmax = found.layer(Attention::Softmax, sizes.classes)?;
+    let occurrences = Occurrences::draw(settings, text, streams)?;
+    let exp = occurrences.layer(Attention::Exp, sizes.classes)?;
+    let softmax = occurrences.layer(Attention::Softmax, sizes.classes)?;
     let mut start = exp.normal_start(sizes.scale, streams);
     // A rectifier that is off for all occurrences never learns: every node begins with a bias that is not negative.
     let width = exp.tokens() + 1;
@@ -170,7 +170,7 @@ pub fn trial(settings: &JomaText, text: &Text, streams: &Streams) -> Result<Map<
                 let way = largest(&(&layer.logits(x) - &layer.logits(&start)));
                 let drift = conserved(layer, x, factor) - conserved(layer, &start, factor);
                 drifts.push(largest(&drift) / way);
-                entropies.push(entropy(layer, x, found.labels.len()));
+                entropies.push(entropy(layer, x, occurrences.labels.len()));
             }
         };
         let until = sizes.steps as f64 * sizes.eta;
@@ -180,6 +180,6 @@ pub fn trial(settings: &JomaText, text: &Text, streams: &Streams) -> Result<Map<
             data.insert("entropy".into(), store::series(&entropies));
         }
     }
-    data.insert("samples".into(), found.labels.len().into());
+    data.insert("samples".into(), occurrences.labels.len().into());
     Ok(data)
 }

@@ -86,8 +86,7 @@ impl<'a> Looker<'a> {
 fn least(record: &Record, block: usize) -> f64 {
     let recorded = record.0.get(&format!("entropy_{block}"));
     let values = recorded.and_then(|list| list.as_array());
-    let numbers = values.into_iter().flatten().filter_map(|x| x.as_f64());
-    numbers.fold(f64::INFINITY, f64::min)
+    values.into_iter().flatten().filter_map(|x| x.as_f64()).fold(f64::INFINITY, f64::min)
 }
 
 impl Sums {

@@ -236,9 +236,9 @@ impl Experiment for JomaText {
 
 /// Sum of the sizes of the files at a path, in bytes; 0 where there are none.
 fn file_sizes(path: &Path) -> u64 {
-    let own = std::fs::metadata(path).map_or(0, |m| m.len());
+    let size = std::fs::metadata(path).map_or(0, |m| m.len());
     let Ok(entries) = std::fs::read_dir(path) else {
-        return own;
+        return size;
     };
     entries.flatten().filter_map(|e| e.metadata().ok()).map(|m| m.len()).sum()
 }

@@ -119,8 +119,8 @@ impl Experiment for JomaTraining {
                 return;
             }
             let v = training.weights(x);
-            let found = prediction.agreement(x);
-            let values = [found.whole, found.squares, found.norm, found.amplitude, prediction.moved(x)];
+            let agreement = prediction.agreement(x);
+            let values = [agreement.whole, agreement.squares, agreement.norm, agreement.amplitude, prediction.moved(x)];
             let components = (0..self.components).map(|l| v[[l, 0]]);
             for (list, value) in series.iter_mut().zip(values.into_iter().chain(components)) {
                 list.push(value);
@@ -141,10 +141,10 @@ impl Experiment for JomaTraining {
         row.insert("v_end".into(), flat(path.end()));
         let short = self.steps as f64 * self.eta;
         let run = Run::Descent(self.eta);
-        let found = account(&training, &start, short, f64::MAX, run, Form::DERIVED)?;
+        let account = account(&training, &start, short, f64::MAX, run, Form::DERIVED)?;
         row.insert("steps".into(), path.steps.into());
-        row.insert("drift".into(), store::number(found.drift));
-        for (cause, share) in Cause::ALL.into_iter().zip(found.shares) {
+        row.insert("drift".into(), store::number(account.drift));
+        for (cause, share) in Cause::ALL.into_iter().zip(account.shares) {
             row.insert(format!("share_{cause:?}"), store::number(share));
         }
         Ok(row)

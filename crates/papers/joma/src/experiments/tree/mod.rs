@@ -65,8 +65,8 @@ impl Experiment for JomaTree {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let one = |rho: &f64| [RHO.is(*rho)].into_iter().collect();
-        Ok(self.rho.iter().map(one).collect())
+        let cell = |rho: &f64| [RHO.is(*rho)].into_iter().collect();
+        Ok(self.rho.iter().map(cell).collect())
     }
 
     /// "with": in how many draws tokens 0 and that of the first other branch at every height both

@@ -56,11 +56,11 @@ impl Experiment for JomaWeights {
                 return Err(Error::invalid(name, "[]", allowed));
             }
         }
-        let mut all = vec![];
+        let mut checkpoints = vec![];
         for path in &self.checkpoints {
             let checkpoint = Checkpoint::open(path)?;
             for tensor in &self.tensors {
-                let (shape, first) = (checkpoint.shape(tensor)?, all.first());
+                let (shape, first) = (checkpoint.shape(tensor)?, checkpoints.first());
                 let same = first.map_or(Ok(shape.clone()), |c: &Checkpoint| c.shape(tensor))?;
                 if shape.len() != 2 || shape.contains(&0) || shape != same {
                     let name = format!("{tensor} of {}", path.display());
@@ -68,9 +68,9 @@ impl Experiment for JomaWeights {
                     return Err(Error::shape(&name, shape, expected));
                 }
             }
-            all.push(checkpoint);
+            checkpoints.push(checkpoint);
         }
-        Checkpoint::ensure_distinct(&all, &self.tensors)
+        Checkpoint::ensure_distinct(&checkpoints, &self.tensors)
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
@@ -112,7 +112,7 @@ impl Experiment for JomaWeights {
         let checkpoint = Checkpoint::open(Path::new(path))?;
         let hash = checkpoint.hash(tensor)?;
         let weights = checkpoint.matrix(tensor)?;
-        let found = spectrum(weights.view())?;
+        let measured = spectrum(weights.view())?;
         let permuted = (0..self.draws).map(|i| {
             let mut entries: Vec<f64> = weights.iter().copied().collect();
             entries.shuffle(&mut streams.part("permutation", i));
@@ -126,10 +126,10 @@ impl Experiment for JomaWeights {
         let start_norm = start.iter().map(|x| x * x).sum::<f64>().sqrt();
         let (rows, columns) = weights.dim();
         let numbers = [
-            ("frobenius", found.frobenius),
-            ("largest", found.largest),
-            ("stable_rank", found.stable_rank),
-            ("entropy_rank", found.entropy_rank),
+            ("frobenius", measured.frobenius),
+            ("largest", measured.largest),
+            ("stable_rank", measured.stable_rank),
+            ("entropy_rank", measured.entropy_rank),
             ("moved", moved.stable_rank),
             ("moved_norm", moved.frobenius / start_norm),
             ("chance", chance::stable_rank(rows, columns)),
@@ -155,8 +155,8 @@ impl Experiment for JomaWeights {
 /// The path and the tensor of a cell.
 fn names(cell: &Params) -> Result<(&str, &str)> {
     let word = |name: &str| {
-        let found = cell.as_json().get(name).and_then(Value::as_str);
-        found.ok_or_else(|| Error::invalid(name, "nothing", "must be a word"))
+        let value = cell.as_json().get(name).and_then(Value::as_str);
+        value.ok_or_else(|| Error::invalid(name, "nothing", "must be a word"))
     };
     Ok((word(CHECKPOINT)?, word(TENSOR)?))
 }

@@ -50,10 +50,7 @@ pub fn figures(settings: &JomaWeights, rows: &[Row]) -> Result<Vec<Figure>> {
         let layers = grouped(cells.iter().map(|cell| &cell[0]), |row| Ok(layer(row.word(TENSOR)?).unwrap_or(0)))?;
         let mut layers: Vec<Layer> = layers.into_iter().map(|(number, rows)| Layer { number, rows }).collect();
         layers.sort_by_key(|layer| layer.number);
-        let name = match several {
-            true => format!("{}_{}", JomaWeights::NAME, i + 1),
-            false => JomaWeights::NAME.to_string(),
-        };
+        let name = if several { format!("{}_{}", JomaWeights::NAME, i + 1) } else { JomaWeights::NAME.to_string() };
         figures.push(figure(settings, name, &kind, &layers)?);
     }
     Ok(figures)

@@ -106,8 +106,8 @@ impl LsaFlow {
     /// The times at which gradient descent is shown, from the largest step size on.
     fn descent_times(&self) -> Vec<f64> {
         let first = self.eta.iter().copied().fold(0.0, f64::max);
-        let at = |i: usize| first * (self.descent_until / first).powf(f64::from(i as u32) / 39.0);
-        (0..40).map(at).collect()
+        let time = |i: usize| first * (self.descent_until / first).powf(f64::from(i as u32) / 39.0);
+        (0..40).map(time).collect()
     }
 }
 
@@ -157,7 +157,7 @@ impl Experiment for LsaFlow {
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let found = match cell.get(PART) {
+        let data = match cell.get(PART) {
             "flow" => parts::flow(self, cell.get(CONDITION), streams),
             "descent" => parts::descent(self, cell.get(ETA), streams),
             "limit" => parts::limit(self, cell.get(CONTEXT), streams),
@@ -181,7 +181,7 @@ impl Experiment for LsaFlow {
             ("descent_until", self.descent_until),
             ("risk_condition", self.risk_condition),
         ];
-        found.map_err(|error| named(error, Self::NAME, cell, &settings))
+        data.map_err(|error| named(error, Self::NAME, cell, &settings))
     }
 
     fn size(&self) -> String {

@@ -157,17 +157,17 @@ pub fn softmax(settings: &LsaFlow, n: usize, streams: &Streams) -> Data {
         prompts.iter().map(|p| softmax_read(p, &training, beta)).collect()
     };
     let (fit, test) = (draw("fit"), draw("test"));
-    let (mut best, mut found) = (f64::INFINITY, (0.0, 0.0));
+    let (mut best, mut minimum) = (f64::INFINITY, (0.0, 0.0));
     for beta in temperatures() {
         let raw = predict(&fit, beta);
         let both: f64 = raw.iter().zip(&fit).map(|(r, p)| r * p.answer).sum();
         let alpha = both / raw.iter().map(|r| r * r).sum::<f64>();
         let loss = mean_square(&raw, &fit, alpha);
         if loss < best {
-            (best, found) = (loss, (alpha, beta));
+            (best, minimum) = (loss, (alpha, beta));
         }
     }
-    let (alpha, beta) = found;
+    let (alpha, beta) = minimum;
     let linear: Vec<f64> = test.iter().map(|p| linear_read(p, &training)).collect();
     Ok(data([
         ("linear", store::number(mean_square(&linear, &test, 1.0))),

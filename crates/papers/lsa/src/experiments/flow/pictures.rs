@@ -99,8 +99,7 @@ const PRINTED: &str = "formula as printed";
 fn three<T>(groups: Vec<T>) -> Vec<T> {
     let last = groups.len().saturating_sub(1);
     let keep = [0, last / 2, last];
-    let indexed = groups.into_iter().enumerate();
-    indexed.filter(|(i, _)| keep.contains(i)).map(|(_, g)| g).collect()
+    groups.into_iter().enumerate().filter(|(i, _)| keep.contains(i)).map(|(_, g)| g).collect()
 }
 
 fn against_m(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {

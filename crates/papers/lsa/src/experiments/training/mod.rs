@@ -74,7 +74,7 @@ impl Experiment for LsaTraining {
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let found = match cell.get(PART) {
+        let data = match cell.get(PART) {
             "population" => parts::population(self, streams),
             "prompts" => parts::prompts(self, cell.get(CELL_BATCH), streams),
             "softmax" => parts::softmax(self, cell.get(CELL_BATCH), streams),
@@ -91,7 +91,7 @@ impl Experiment for LsaTraining {
             ("until", self.until),
             ("dense_dim", self.dense_dim as f64),
         ];
-        found.map_err(|error| named(error, Self::NAME, cell, &settings))
+        data.map_err(|error| named(error, Self::NAME, cell, &settings))
     }
 
     fn size(&self) -> String {

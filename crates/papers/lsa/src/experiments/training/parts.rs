@@ -30,12 +30,12 @@ fn trained(
     let gap = |x: &Vec<f64>| training.excess(&LsaWeights::of_slice(d, x)) / zero;
     let gaps: Vec<f64> = path.states.iter().map(gap).collect();
     let end = LsaWeights::of_slice(d, path.end());
-    let found = data([
+    let data = data([
         ("gap", store::series(&gaps)),
         ("distance", store::number(distance(training, &end))),
         ("steps", path.steps.into()),
     ]);
-    Ok((found, end))
+    Ok((data, end))
 }
 
 /// The flow on the population loss.
@@ -49,10 +49,10 @@ pub fn population(settings: &LsaTraining, streams: &Streams) -> Data {
 pub fn prompts(settings: &LsaTraining, count: usize, streams: &Streams) -> Data {
     let training = settings.training()?;
     let loss = Empirical::draw(&training, count, &mut streams.part("prompts", 0))?;
-    let (mut found, end) = trained(settings, &training, &loss, streams)?;
-    found.insert("loss".into(), store::number(loss.loss(&end)));
-    found.insert("population".into(), store::number(training.loss(&end)));
-    Ok(found)
+    let (mut data, end) = trained(settings, &training, &loss, streams)?;
+    data.insert("loss".into(), store::number(loss.loss(&end)));
+    data.insert("population".into(), store::number(training.loss(&end)));
+    Ok(data)
 }
 
 /// Softmax and linear attention on the same B = `count` prompts, each by gradient flow on its empirical loss
@@ -81,8 +81,8 @@ pub fn softmax(settings: &LsaTraining, count: usize, streams: &Streams) -> Data 
     let (by_soft, by_linear) = (flow.run(&soft, &from, &times)?, flow.run(&linear, &from, &times)?);
     let weights = |x: &Vec<f64>| LsaWeights::of_slice(d, x);
     let over = |path: &Path, loss: &dyn Fn(&LsaWeights) -> f64| {
-        let all: Vec<f64> = path.states.iter().map(|x| loss(&weights(x))).collect();
-        store::series(&all)
+        let losses: Vec<f64> = path.states.iter().map(|x| loss(&weights(x))).collect();
+        store::series(&losses)
     };
     let (soft_end, linear_end) = (LsaWeights::of_slice(d, by_soft.end()), LsaWeights::of_slice(d, by_linear.end()));
     let beta = soft_end.b.diag().dot(training.covariance().values()) / d as f64;
@@ -119,11 +119,11 @@ pub fn start(settings: &LsaTraining, kind: &str, scale: f64, streams: &Streams) 
     }
     let gap = settings.arrived * training.excess(&LsaWeights::zeros(d));
     // Thousands of lifetimes: a flow that has not arrived then stands at a saddle.
-    let found = arrival(&training, &from, gap, 1e4 * training.lifetime())?;
+    let arrival = arrival(&training, &from, gap, 1e4 * training.lifetime())?;
     Ok(data([
-        ("time", store::number(found.time.unwrap_or(f64::INFINITY))),
+        ("time", store::number(arrival.time.unwrap_or(f64::INFINITY))),
         ("sigma", store::number(sigma)),
-        ("steps", found.steps.into()),
+        ("steps", arrival.steps.into()),
     ]))
 }
 
