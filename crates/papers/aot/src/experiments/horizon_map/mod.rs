@@ -4,8 +4,8 @@
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
-use attnlab_lab::experiment::draw::span;
 use attnlab_lab::experiment::Experiment;
+use attnlab_lab::experiment::draw::span;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, store};

@@ -178,7 +178,8 @@ impl Experiment for JomaLatents {
                 return Err(Error::invalid("children", self.children, allowed));
             }
             if bottom < top || self.leaves < *bottom {
-                let allowed = format!("must be pairs [N_0, N_1] with N_1 <= N_0 <= leaves = {}, as in a tree", self.leaves);
+                let allowed =
+                    format!("must be pairs [N_0, N_1] with N_1 <= N_0 <= leaves = {}, as in a tree", self.leaves);
                 return Err(Error::invalid("latents", format!("[{bottom}, {top}]"), allowed));
             }
         }

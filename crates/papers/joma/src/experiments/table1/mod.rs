@@ -123,7 +123,8 @@ impl Experiment for Table1 {
         for children in &self.children {
             let longest = children.checked_pow(3).unwrap_or(usize::MAX).min(self.usable());
             if longest > self.length {
-                let allowed = format!("must be at least {longest}, the most tokens of a class when children = {children}");
+                let allowed =
+                    format!("must be at least {longest}, the most tokens of a class when children = {children}");
                 return Err(Error::invalid("length", self.length, allowed));
             }
             // A draw refuses what is impossible.
