@@ -15,7 +15,8 @@ fn sheets_claims_and_experiments_fit_together() {
 #[test]
 fn every_claim_is_as_expected_and_its_mutants_are_refuted() {
     for claim in &room().claims {
-        let report = check(&**claim, &Default::default(), &CheckOptions::default(), &Silent).unwrap();
+        let options = CheckOptions::default();
+        let report = check(&**claim, &Default::default(), &options, &Silent).unwrap();
         assert!(report.as_expected(), "{report:#?}");
     }
     let sheets = SheetTest::new(room());
