@@ -3,6 +3,7 @@
 
 use super::{finish, start_threads, usage};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input::Inputs;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note};
 use attnlab_lab::experiment::Entry;
@@ -112,6 +113,7 @@ pub fn main(catalogue: &Catalogue, name: &str) -> ExitCode {
     let command = Standalone::command().name(entry.name).about(about).after_help(examples);
     let parsed = command.try_get_matches().and_then(|m| Standalone::from_arg_matches(&m));
     attnlab_lab::command::stop_on_signals();
+    Inputs::record_process();
     let status = match parsed {
         Ok(args) => {
             finish(start_threads(args.threads).and_then(|()| execute(entry, &args.options, &mut Out::stdout())))

@@ -23,6 +23,7 @@ mod sweep;
 mod train;
 
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input::Inputs;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::claim::Claim;
 use attnlab_lab::command::{Out, STOPPED, Status, input, note, pipe_closed, stop_on_signals};
@@ -107,6 +108,7 @@ pub fn experiment_main(catalogue: &Catalogue, name: &str) -> ExitCode {
 /// Runs the command with these arguments, the name of the program first, and returns the exit status.
 pub fn run(catalogue: &Catalogue, args: impl IntoIterator<Item = OsString>) -> u8 {
     stop_on_signals();
+    Inputs::record_process();
     if let Err(error) = catalogue.distinct() {
         return finish(Err(error));
     }

@@ -23,7 +23,10 @@ const BELOW_ROOMS: &[&str] = &["core", "theory", "lab", "networks", "images", "g
 /// Per crate, its modules from below to above: a module may use those before it and itself. What is not
 /// listed may be used by all modules of the crate and uses none of them.
 const MODULES: &[(&str, &[&str])] = &[
-    ("crates/core", &["error", "special", "rng", "bracket", "quadrature", "params", "linalg", "stats", "format"]),
+    (
+        "crates/core",
+        &["error", "input", "special", "rng", "bracket", "quadrature", "params", "linalg", "stats", "format"],
+    ),
     ("crates/theory", &["markov", "attention", "sample", "measure", "fit", "dynamics"]),
     (
         "crates/lab",

@@ -8,12 +8,14 @@
 //! - [`stats`]: exact intervals; an [`Estimate`](stats::Estimate) is point, interval and level;
 //! - [`bracket`]: rigorous enclosures of computed numbers;
 //! - [`npy`]: reader and writer of NumPy files;
+//! - [`input`]: the door through which input files are opened, so that a run knows them;
 //! - [`params`]: parameters of claims, with types, symbols, units, ranges and defaults;
 //! - [`format`](mod@format): numbers and tables formatted for people.
 
 pub mod bracket;
 pub mod error;
 pub mod format;
+pub mod input;
 pub mod linalg;
 pub mod npy;
 pub mod params;

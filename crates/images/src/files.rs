@@ -1,10 +1,14 @@
 //! Reading of files that may lie: limits, sorted folders, gzip.
 
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
+
+/// Kind of the files as inputs of a run.
+pub(crate) const KIND: &str = "image";
 
 /// Largest ratio of decompressed to compressed bytes of deflate: 258 bytes for 2 bits.
 const MAX_DEFLATE_RATIO: u64 = 1032;
@@ -60,7 +64,7 @@ pub(crate) fn open_file(path: &Path) -> Result<(File, u64)> {
     if !metadata.is_file() {
         return Err(content(path, "kind = pipe, socket or device: must be a regular file. Give a file"));
     }
-    let file = File::open(path).map_err(|e| unreadable(path, e))?;
+    let file = input::open(KIND, path).map_err(|e| unreadable(path, e))?;
     Ok((file, metadata.len()))
 }
 

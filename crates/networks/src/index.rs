@@ -2,6 +2,7 @@
 
 use crate::tensors::{content, json};
 use attnlab_core::error::Result;
+use attnlab_core::input;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,7 @@ impl ShardIndex {
     /// An index that is no JSON or maps a tensor to anything but a safetensors file of the same folder.
     pub(crate) fn of_folder(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(INDEX);
-        if !path.is_file() {
+        if !input::is_file("index", &path) {
             return Ok(None);
         }
         let mut index = json(&path, MOST_INDEX)?;

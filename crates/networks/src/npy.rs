@@ -1,6 +1,7 @@
 //! NumPy files in and out.
 
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_core::npy::{self, Element, Header, shape_text};
 use attnlab_lab::run::{files, memory};
 use ndarray::{Array, Array2, Array3, ArrayD, Dimension, Ix1};
@@ -87,7 +88,7 @@ struct Npy<'a> {
 impl<'a> Npy<'a> {
     fn open(name: &'a str, path: &'a Path) -> Result<Self> {
         let unreadable = |e| Error::io(path, e, format!("Write the name of a NumPy file for {name}"));
-        let file = File::open(path).map_err(unreadable)?;
+        let file = input::open(name, path).map_err(unreadable)?;
         let length = file.metadata().map_err(unreadable)?.len();
         let mut reader = BufReader::new(file);
         let header = Header::read(&mut reader)

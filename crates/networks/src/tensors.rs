@@ -3,12 +3,12 @@
 use crate::gguf::Gguf;
 use crate::npy;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_lab::run::memory;
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayD, IxDyn};
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,7 @@ impl TensorFile {
     }
 
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        input::note("tensor", path);
         if path.extension().is_some_and(|e| e == "npy") {
             let shape = npy::shape("the checkpoint", path)?;
             let path = path.to_path_buf();
@@ -49,7 +50,7 @@ impl TensorFile {
         if path.extension().is_some_and(|e| e == "gguf") {
             return Gguf::open(path).map(TensorFile::Gguf);
         }
-        let mut file = File::open(path).map_err(|e| unreadable(path, e))?;
+        let mut file = input::open("tensor", path).map_err(|e| unreadable(path, e))?;
         let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
         let bad = |problem: String| content(path, problem);
         let mut size = [0; 8];
@@ -108,14 +109,14 @@ impl TensorFile {
     pub(crate) fn bytes(&self, name: &str) -> Result<Vec<u8>> {
         let path = self.path();
         match self {
-            TensorFile::Npy { .. } => return std::fs::read(path).map_err(|e| unreadable(path, e)),
+            TensorFile::Npy { .. } => return input::read("tensor", path).map_err(|e| unreadable(path, e)),
             TensorFile::Gguf(file) => return file.bytes(name),
             TensorFile::Safe { .. } => {}
         }
         let (info, start) = self.info(name)?;
         let (from, to) = info.data_offsets;
         memory::ensure(&format!("reading {name}"), (to - from) as u64)?;
-        let mut file = File::open(path).map_err(|e| unreadable(path, e))?;
+        let mut file = input::open("tensor", path).map_err(|e| unreadable(path, e))?;
         file.seek(SeekFrom::Start(start + from as u64)).map_err(|e| unreadable(path, e))?;
         let mut bytes = vec![0; to - from];
         file.read_exact(&mut bytes).map_err(|e| unreadable(path, e))?;
@@ -166,7 +167,7 @@ impl TensorFile {
         let (from, to) = info.data_offsets;
         let entries: usize = info.shape.iter().product();
         memory::ensure(&format!("reading {name}"), (entries as u64).saturating_mul(4))?;
-        let mut file = File::open(self.path()).map_err(|e| unreadable(self.path(), e))?;
+        let mut file = input::open("tensor", self.path()).map_err(|e| unreadable(self.path(), e))?;
         file.seek(SeekFrom::Start(start + from as u64)).map_err(|e| unreadable(self.path(), e))?;
         let mut values = Vec::with_capacity(entries);
         let mut piece = vec![0; PIECE.min(to - from)];
@@ -226,7 +227,7 @@ fn widened(kind: Dtype, bytes: &[u8]) -> Option<Vec<f64>> {
 /// Reads a file of JSON of limited size.
 pub(crate) fn json(path: &Path, most_bytes: u64) -> Result<serde_json::Value> {
     let mut text = vec![];
-    let file = File::open(path).map_err(|e| unreadable(path, e))?;
+    let file = input::open("JSON", path).map_err(|e| unreadable(path, e))?;
     let read = file.take(most_bytes + 1).read_to_end(&mut text);
     read.map_err(|e| unreadable(path, e))?;
     if text.len() as u64 > most_bytes {

@@ -5,10 +5,10 @@ use crate::tensors::{content, json, unreadable};
 use crate::training::{self, TrainingCheckpoint};
 use crate::transformer::gguf_at;
 use attnlab_core::error::Result;
+use attnlab_core::input;
 use attnlab_lab::run::files;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
-use std::fs::File;
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -129,16 +129,16 @@ fn contained<T>(path: &Path, requirement: &str, work: impl FnOnce() -> tokenizer
 
 /// Returns the file of a tokenizer and its description in the form of `tokenizer.json`.
 fn describe(path: &Path) -> Result<(PathBuf, Vec<u8>)> {
-    if path.is_file() && path.extension().is_some_and(|e| e == "json") {
+    if input::is_file("tokenizer", path) && path.extension().is_some_and(|e| e == "json") {
         return Ok((path.to_path_buf(), bytes(path)?));
     }
     let whole = path.join("tokenizer.json");
-    if whole.is_file() {
+    if input::is_file("tokenizer", &whole) {
         let description = bytes(&whole)?;
         return Ok((whole, description));
     }
     let (vocabulary, merges) = (path.join("vocab.json"), path.join("merges.txt"));
-    if vocabulary.is_file() && merges.is_file() {
+    if input::is_file("tokenizer", &vocabulary) & input::is_file("tokenizer", &merges) {
         let description = gpt2(&vocabulary, &merges)?.to_string().into_bytes();
         return Ok((vocabulary, description));
     }
@@ -190,7 +190,7 @@ fn letter(byte: u8) -> char {
 
 fn bytes(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = vec![];
-    let file = File::open(path).map_err(|e| unreadable(path, e))?;
+    let file = input::open("tokenizer", path).map_err(|e| unreadable(path, e))?;
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|e| unreadable(path, e))?;
     match bytes.len() as u64 > MOST_BYTES {

@@ -4,6 +4,7 @@
 use crate::checkpoint::entries;
 use crate::tensors::{content, json};
 use attnlab_core::error::Result;
+use attnlab_core::input;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,7 @@ pub(crate) struct TrainingCheckpoint {
 
 /// Finds the newest checkpoint in a folder; None in one that no training wrote.
 pub(crate) fn newest(path: &Path) -> Result<Option<TrainingCheckpoint>> {
-    if !path.is_dir() || path.join("config.json").exists() {
+    if !path.is_dir() || input::is_file("config.json", &path.join("config.json")) {
         return Ok(None);
     }
     let is_state = |file: &PathBuf| {

@@ -5,8 +5,9 @@
 
 use super::Remarked;
 use crate::dataset::{Numbers, StoredImages};
-use crate::files::{content, entries, in_file, open_file, read_whole, unreadable};
+use crate::files::{KIND, content, entries, in_file, open_file, read_whole, unreadable};
 use attnlab_core::error::Result;
+use attnlab_core::input;
 use ndarray::Array4;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -67,7 +68,7 @@ pub fn open(files: &[PathBuf], labels: CifarLabels) -> Result<Remarked<StoredIma
     let classes = usize::from(labels.ranges()[labels.place()]);
     let names_path = first.with_file_name(labels.names_file());
     let mut remarks = vec![];
-    let names = match names_path.is_file() {
+    let names = match input::is_file(KIND, &names_path) {
         true => names(&names_path, classes)?,
         false => {
             remarks.push(format!("no {}: classes are numbers", labels.names_file()));

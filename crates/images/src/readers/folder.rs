@@ -3,9 +3,10 @@
 use super::Remarked;
 use crate::dataset::{LabelledImages, check_classes, check_index};
 use crate::decode;
-use crate::files::{content, entries, in_file, is_folder};
+use crate::files::{KIND, content, entries, in_file, is_folder};
 use crate::image::Image;
 use attnlab_core::error::Result;
+use attnlab_core::input;
 use std::path::{Path, PathBuf};
 
 /// Images in a folder per class; each is read when it is asked for. Classes and, within a class, files are in the order
@@ -45,6 +46,7 @@ impl ImageFolder {
                                    of the folder that is opened. Open the folder above the classes";
                     return Err(content(&file, problem));
                 } else if is_image(&file) {
+                    input::note(KIND, &file);
                     files.push(file);
                     labels.push(class_names.len());
                 } else {

@@ -4,8 +4,9 @@
 //! larger than that error, k is recovered exactly.
 
 use crate::dataset::{Numbers, StoredImages};
-use crate::files::{content, in_file, open_file};
+use crate::files::{KIND, content, in_file, open_file};
 use attnlab_core::error::Result;
+use attnlab_core::input;
 use ndarray::Array4;
 use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
 use std::io::BufReader;
@@ -52,7 +53,7 @@ pub fn open(folder: &Path) -> Result<StoredImages> {
 /// Returns the folder with `0.json` of the package at a path.
 pub(crate) fn digits_folder(folder: &Path) -> Option<PathBuf> {
     let candidates = [folder.join("src").join("digits"), folder.join("digits"), folder.to_path_buf()];
-    candidates.into_iter().find(|candidate| candidate.join("0.json").is_file())
+    candidates.into_iter().find(|candidate| input::is_file(KIND, &candidate.join("0.json")))
 }
 
 #[derive(serde::Deserialize)]

@@ -3,6 +3,7 @@
 use crate::run::grid::GridOptions;
 use crate::run::store::Shard;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,8 @@ impl RowOptions {
 }
 
 fn read_object(path: &Path) -> Result<Map<String, Value>> {
-    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e, "Write the name of a JSON file"))?;
+    let text = input::read_to_string(input::SETTINGS, path)
+        .map_err(|e| Error::io(path, e, "Write the name of a JSON file"))?;
     let problem = match serde_json::from_str(&text) {
         Ok(Value::Object(object)) => return Ok(object),
         Ok(_) => "must be one JSON object, such as {\"tokens\": 2000}".to_string(),

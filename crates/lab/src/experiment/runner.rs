@@ -5,6 +5,7 @@ use crate::run::Progress;
 use crate::run::grid::{Cell, Grid, GridOptions};
 use crate::run::store::{Manifest, Shard};
 use attnlab_core::error::Result;
+use attnlab_core::input::Inputs;
 use attnlab_core::params::Params;
 use std::path::Path;
 
@@ -26,7 +27,7 @@ pub struct RunOptions {
 /// After a kill the same call continues the run; the rows are the same to the bit.
 ///
 /// # Errors
-/// A folder with rows of another run, a disk that is full, a trial that cannot be simulated. Rows
+/// A folder with rows of another run, or of files that have changed since, a disk that is full, a trial that cannot be simulated. Rows
 /// so far are kept.
 ///
 /// ```no_run
@@ -40,6 +41,17 @@ pub struct RunOptions {
 /// # }
 /// ```
 pub fn run(
+    experiment: &dyn Experiment,
+    out: &Path,
+    options: &RunOptions,
+    progress: &dyn Progress,
+) -> Result<RunReport> {
+    let inputs = Inputs::current().unwrap_or_default();
+    inputs.within(|| recorded(experiment, out, options, progress))
+}
+
+/// Runs an experiment whose inputs are recorded.
+fn recorded(
     experiment: &dyn Experiment,
     out: &Path,
     options: &RunOptions,

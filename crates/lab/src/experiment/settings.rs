@@ -4,6 +4,7 @@ use super::ranges::Ranges;
 use super::{Experiment, Identity};
 use crate::claim::Source;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -149,7 +150,8 @@ impl Entry {
         let set = &self.renamed(set)?;
         let mut origin = defaults_path;
         if let Some(path) = config {
-            let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
+            let text = input::read_to_string(input::SETTINGS, path)
+                .map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
             let mut entries = self.renamed(&parse(&text, path)?)?;
             let own_quick = entries.remove(QUICK);
             overlay(&mut table, &entries)?;

@@ -8,6 +8,7 @@ use super::store::{CHECKPOINTS, Manifest, Shard, Store};
 use super::{Progress, Row, TrialContext, memory, pause, schedule};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
+use attnlab_core::input::Inputs;
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use serde_json::{Map, Value};
@@ -135,12 +136,18 @@ impl Grid<'_> {
 
     /// Runs every trial of the shard that is missing in the folder `out`.
     ///
-    /// After a kill the same call continues the run; the rows are the same to the bit.
+    /// After a kill the same call continues the run; the rows are the same to the bit. Files that were opened as
+    /// [inputs](attnlab_core::input) of the run are part of its identity, and so are those that its trials open.
     ///
     /// # Errors
-    /// As [`Grid::validate`]; a folder with rows of another run, a disk that is full, a trial that
+    /// As [`Grid::validate`]; a folder with rows of another run or of other inputs, a disk that is full, a trial that
     /// cannot be simulated; [`Error::Stopped`] when the user has asked to stop. Rows so far are kept.
     pub fn run(&self, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<RunReport> {
+        let inputs = Inputs::current().unwrap_or_default();
+        inputs.within(|| self.run_trials(out, options, progress))
+    }
+
+    fn run_trials(&self, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<RunReport> {
         self.validate()?;
         let store = Store::open(out, &self.manifest, options.shard, options.force)?;
         let dropped = store.dropped().to_vec();
@@ -269,6 +276,8 @@ struct State {
 struct Run<'a> {
     grid: &'a Grid<'a>,
     shard: Shard,
+    /// Inputs to which the trials add.
+    inputs: Inputs,
     store: &'a Store,
     progress: &'a dyn Progress,
     out: &'a Path,
@@ -299,6 +308,7 @@ impl<'a> Run<'a> {
         let mut run = Run {
             grid,
             shard,
+            inputs: Inputs::current().unwrap_or_default(),
             store,
             progress,
             out,
@@ -376,7 +386,7 @@ impl<'a> Run<'a> {
         let streams = Streams::new(manifest.seed, &manifest.id, self.hashes[c], trial);
         let context =
             TrialContext { folder: Some(self.out.join(CHECKPOINTS).join(streams.name())), progress: self.progress };
-        let data = (grid.trial)(c, &streams, &context)?;
+        let data = self.inputs.within(|| (grid.trial)(c, &streams, &context))?;
         if let Some(rule) = &grid.stopping {
             let held = (rule.holds)(&data)?;
             self.remember(c, trial, held);

@@ -5,6 +5,7 @@ use super::keys::refuse_unknown;
 use super::{Beyond, Expression, Of, Stop, Sweep};
 use crate::run::store::{Manifest, number};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_core::stats::{MAX_TRIALS, Sequence, validate_level};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -16,7 +17,8 @@ impl Sweep {
     /// A file that cannot be read or is not TOML; an unknown key, with the nearest known ones; a value
     /// that is not allowed. Every message begins with the name of the file.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e, "Write the name of a sweep file"))?;
+        let text = input::read_to_string(input::SETTINGS, path)
+            .map_err(|e| Error::io(path, e, "Write the name of a sweep file"))?;
         Self::parse(&text, path)
     }
 

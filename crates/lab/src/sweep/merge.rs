@@ -33,7 +33,7 @@ fn common_manifest(folders: &[PathBuf]) -> Result<Manifest> {
     for folder in folders {
         let content = |problem: String| Error::Content { path: folder.clone(), problem };
         let manifest = Manifest::of_folder(folder)?;
-        match &common {
+        match &mut common {
             None => common = Some(manifest),
             Some(common) => {
                 if let Some(problem) = common.difference(&manifest) {
@@ -41,6 +41,7 @@ fn common_manifest(folders: &[PathBuf]) -> Result<Manifest> {
                     let text = format!("it is of another run than {first}, which holds {problem}");
                     return Err(content(text));
                 }
+                common.add_inputs(&manifest.inputs);
             }
         }
     }

@@ -10,12 +10,12 @@ pub use metadata::GgufValue;
 
 use crate::tensors::{content, finite, unreadable};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_lab::run::memory;
 use blocks::BlockType;
 use metadata::Header;
 use ndarray::{ArrayD, IxDyn};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ impl Gguf {
     /// A file that is no GGUF of version 2 or 3, is cut short, or whose header contradicts itself or its length, with
     /// the tensor or the setting named.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| unreadable(path, e))?;
+        let file = input::open("GGUF", path).map_err(|e| unreadable(path, e))?;
         let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
         let mut header = Header::new(BufReader::new(file), length.min(MOST_HEADER));
         let read = parse(path, length, &mut header);
@@ -117,7 +117,7 @@ impl Gguf {
 
     fn pieces(&self, stored: &Stored, piece: usize, mut work: impl FnMut(&[u8])) -> Result<()> {
         let unreadable = |e| unreadable(&self.path, e);
-        let mut file = File::open(&self.path).map_err(unreadable)?;
+        let mut file = input::open("GGUF", &self.path).map_err(unreadable)?;
         file.seek(SeekFrom::Start(stored.start)).map_err(unreadable)?;
         let mut left = stored.bytes as usize;
         let mut buffer = vec![0; piece.min(left)];

@@ -48,6 +48,7 @@ use crate::gguf::Gguf;
 use crate::tensors::content;
 use crate::training;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_lab::run::memory;
 use families::attention_only::TRAINING;
 use families::{FAMILIES, Family, Format};
@@ -228,7 +229,7 @@ pub(crate) fn gguf_at(path: &Path) -> Result<Option<PathBuf>> {
             }
         };
     }
-    if path.join("config.json").exists() {
+    if input::is_file("config.json", &path.join("config.json")) {
         return Ok(None);
     }
     let mut files = entries(path)?;

@@ -2,6 +2,7 @@
 
 use crate::network::{Batch, Targets};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_core::rng::Streams;
 use rand::seq::SliceRandom;
 use std::collections::HashMap;
@@ -39,7 +40,7 @@ impl Text {
         }
         for [train, valid] in PARTS {
             let (train, valid) = (path.join(train), path.join(valid));
-            if train.is_file() && valid.is_file() {
+            if input::is_file("text", &train) & input::is_file("text", &valid) {
                 return Ok(Self::of_words(&words(&file(&train)?), &words(&file(&valid)?), least));
             }
         }
@@ -116,7 +117,7 @@ impl Text {
 }
 
 fn file(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path)
+    input::read_to_string("text", path)
         .map_err(|e| Error::io(path, e, "Give a file of text in UTF-8, or a folder of such files"))
 }
 

@@ -6,6 +6,7 @@ use super::schedule::Stage;
 use super::steps::TrainingHistory;
 use crate::model::{ComputeDevice, Model, ModelConfig, Parameter, Tensor, read};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_core::rng::{Streams, hash};
 use attnlab_lab::run::checkpoints::{Checkpoints, Restored, content};
 use attnlab_lab::run::{Progress, Silent};
@@ -130,6 +131,9 @@ impl Checkpoint {
         let checkpoints = Checkpoints::at(folder);
         let newest = checkpoints.restore(|_: &CheckpointState| true, &Silent)?;
         let newest = newest.ok_or_else(|| content(folder, none))?;
+        for file in [&newest.path, &newest.path.with_extension("json")] {
+            input::note("checkpoint", file);
+        }
         let config = ModelConfig::deserialize(&newest.state.settings["model"]);
         let config = config.map_err(|e| content(&newest.path, format!("no network: {e}")))?;
         Ok((newest, config))

@@ -3,6 +3,7 @@
 use super::steps::{Batch, TrainingTask};
 use crate::model::{Model, Recording, Tensor, cross_entropy, read};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_core::rng::{Streams, hash};
 use rand::RngExt;
 use serde_json::{Value, json};
@@ -74,7 +75,8 @@ impl Text {
     /// [`Error::Io`] for a file that cannot be read; [`Error::Content`] for one that is empty or too short,
     /// or a `.bin` of an odd number of bytes.
     pub fn read(path: &Path, context: usize, held_out: f64) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|e| Error::io(path, e, "Give a text, or token ids in a .bin file"))?;
+        let bytes =
+            input::read("text", path).map_err(|e| Error::io(path, e, "Give a text, or token ids in a .bin file"))?;
         let wrong = |problem: String| Error::Content { path: path.to_path_buf(), problem };
         if bytes.is_empty() {
             return Err(wrong("the text is empty".into()));

@@ -1,7 +1,9 @@
 //! Identity of a run, and shards.
 
 use super::SCHEMA;
+use super::inputs;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input::Input;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fs;
@@ -22,6 +24,9 @@ pub struct Manifest {
     pub settings: Map<String, Value>,
     /// Version of attnlab that writes the rows.
     pub build: String,
+    /// Every file that the run has read or looked for, by path; left out where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Input>,
 }
 
 impl Manifest {
@@ -30,10 +35,11 @@ impl Manifest {
 
     /// Creates the manifest of a run by this build.
     pub fn new(id: &str, seed: u64, settings: Map<String, Value>) -> Self {
-        Manifest { schema: SCHEMA, id: id.to_string(), seed, settings, build: env!("CARGO_PKG_VERSION").to_string() }
+        let build = env!("CARGO_PKG_VERSION").to_string();
+        Manifest { schema: SCHEMA, id: id.to_string(), seed, settings, build, inputs: vec![] }
     }
 
-    /// Reads `folder/run.json`; None when there is none.
+    /// Reads `folder/run.json`, with the inputs that shards have noted beside it; None when there is none.
     ///
     /// # Errors
     /// When the file cannot be read or is not a manifest.
@@ -46,10 +52,13 @@ impl Manifest {
             }
             Err(e) => return Err(Error::io(&path, e, "Check its permissions")),
         };
-        let manifest = serde_json::from_str(&text).map_err(|e| Error::Content {
+        let mut manifest: Manifest = serde_json::from_str(&text).map_err(|e| Error::Content {
             path,
             problem: format!("must be a description of a run that this version can read ({e})"),
         })?;
+        for of_shard in inputs::of_shards(folder)? {
+            manifest.add_inputs(&of_shard);
+        }
         Ok(Some(manifest))
     }
 
@@ -64,7 +73,16 @@ impl Manifest {
         })
     }
 
-    /// Describes the first difference between two runs; None for the same run.
+    /// Adds the inputs whose paths are not there yet.
+    pub fn add_inputs(&mut self, more: &[Input]) {
+        self.inputs.extend_from_slice(more);
+        // The order of equal paths stays, so that the earlier one is kept.
+        self.inputs.sort_by(|a, b| a.path.cmp(&b.path));
+        self.inputs.dedup_by(|later, earlier| later.path == earlier.path);
+    }
+
+    /// Describes the first difference between two runs; None for the same run. Of the inputs, those are compared that
+    /// both name.
     pub fn difference(&self, wanted: &Manifest) -> Option<String> {
         let differs = |what: &str, here: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
             Some(format!("rows with {what} = {here}, but this run has {what} = {now}"))
@@ -78,8 +96,14 @@ impl Manifest {
         if self.build != wanted.build || self.schema != wanted.schema {
             return differs("version", &self.build, &wanted.build);
         }
+        if let Some(problem) = inputs::changed(&self.inputs, &wanted.inputs) {
+            return Some(problem);
+        }
         let names = self.settings.keys().chain(wanted.settings.keys());
-        let changed = names.into_iter().find(|n| self.settings.get(*n) != wanted.settings.get(*n))?;
+        let changed = names.into_iter().find(|n| self.settings.get(*n) != wanted.settings.get(*n));
+        let Some(changed) = changed else {
+            return inputs::changed_settings(&self.inputs, &wanted.inputs);
+        };
         let show = |m: &Manifest| m.settings.get(changed).map_or("(not set)".into(), Value::to_string);
         differs(changed, &show(self), &show(wanted))
     }

@@ -1,7 +1,7 @@
 //! Rows: the stored results of trials, as append-only JSON lines in a folder.
 //!
-//! A folder holds one run: `run.json` holds its identity (experiment or claim, settings, seed, version),
-//! `rows.jsonl` (or `rows-2-of-8.jsonl` for a shard) holds one [`Row`] per finished trial, written
+//! A folder holds one run: `run.json` holds its identity (experiment or claim, settings, seed, version, and the hash of
+//! every file that it has read), `rows.jsonl` (or `rows-2-of-8.jsonl` for a shard) holds one [`Row`] per finished trial, written
 //! the moment it finishes, in any order. A killed run leaves at worst a torn last line, which is
 //! dropped and reported; the same command again skips what is there. Once every trial is there,
 //! the file is replaced by the same rows in canonical order (cell, then trial), so that the result
@@ -21,6 +21,7 @@
 //! # Ok::<(), attnlab_core::Error>(())
 //! ```
 
+mod inputs;
 mod manifest;
 mod read;
 mod row;
@@ -31,6 +32,8 @@ pub use row::{Row, as_number, cell_name, number, series};
 
 use super::files;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input::Inputs;
+use inputs::NotedInputs;
 use read::{cut_torn_line, read_file, row_files, without_repetitions};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -51,6 +54,7 @@ pub struct Store {
     rows: Vec<Row>,
     held: HashSet<(String, u64)>,
     dropped: Vec<String>,
+    inputs: NotedInputs,
 }
 
 /// The end of the file.
@@ -80,13 +84,16 @@ impl Store {
     /// Opens `folder` for the rows of the run that `manifest` describes, and reads the rows in it.
     /// A torn last line is cut off. With `force`, rows of another run are deleted first.
     ///
+    /// The [inputs](attnlab_core::input) of the run under way are part of its identity. Those that the folder names are
+    /// hashed again, also if this process has not opened them: rows of other inputs are rows of another run.
+    ///
     /// # Errors
     /// When the folder holds rows of another run (and no `force`), holds a damaged file, cannot be
     /// written, or is being written by another process.
     pub fn open(folder: &Path, manifest: &Manifest, shard: Shard, force: bool) -> Result<Store> {
         let advice = "Choose a folder that you may write with --out";
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
-        claim_folder(folder, manifest, force)?;
+        let noted = claim_folder(folder, manifest, shard, force)?;
         let path = folder.join(shard.file());
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(|e| Error::io(&path, e, advice))?;
@@ -100,7 +107,7 @@ impl Store {
         let held = rows.iter().map(|r| (r.cell.clone(), r.trial)).collect();
         let length = file.metadata().map_err(|e| Error::io(&path, e, advice))?;
         let appender = Appender { file, length: length.len() };
-        Ok(Store { path, appender: Mutex::new(appender), rows, held, dropped })
+        Ok(Store { path, appender: Mutex::new(appender), rows, held, dropped, inputs: noted })
     }
 
     /// Returns the rows that were in the folder when the store was opened.
@@ -123,6 +130,8 @@ impl Store {
     /// # Errors
     /// When the disk is full or the file cannot be written; rows so far are kept.
     pub fn append(&self, row: &Row) -> Result<()> {
+        // No row is stored before the files that it was computed from are.
+        self.inputs.write_new()?;
         let line = line_of(row)?;
         // A panic of another writer cannot leave the file itself in a bad state.
         let mut appender = self.appender.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -182,23 +191,31 @@ fn lock(file: &File, path: &Path) -> Result<()> {
 }
 
 /// Writes the manifest of the run into `folder`, or refuses a folder of another run.
-fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
-    let path = folder.join(Manifest::FILE);
+fn claim_folder(folder: &Path, manifest: &Manifest, shard: Shard, force: bool) -> Result<NotedInputs> {
     let files = row_files(folder)?;
     // With --force a manifest that cannot be read is no reason to stop.
     let here = if force { Manifest::read(folder).unwrap_or(None) } else { Manifest::read(folder)? };
+    let recorder = Inputs::current().unwrap_or_default();
+    let opened = recorder.records()?;
+    let mut manifest = manifest.clone();
     let problem = match &here {
-        Some(here) => here.difference(manifest),
+        Some(here) => {
+            let mut now = manifest.clone();
+            now.add_inputs(&opened);
+            now.add_inputs(&inputs::again(&here.inputs, &now.inputs)?);
+            here.difference(&now).or_else(|| inputs::added(&here.inputs, &opened))
+        }
         None if files.is_empty() => None,
         None => Some(format!("rows without {}, whose run is unknown", Manifest::FILE)),
     };
+    let exists = problem.is_none() && here.is_some();
     match (problem, force) {
         (Some(problem), false) => return Err(refusal(folder, &problem)),
         (Some(_), true) => {
             let replaced = |path: &Path, done: std::io::Result<()>| {
                 done.map_err(|e| Error::io(path, e, "It could not be replaced"))
             };
-            for file in files {
+            for file in files.into_iter().chain(inputs::files(folder)?) {
                 replaced(&file, fs::remove_file(&file))?;
             }
             // The checkpoints are of the other run too.
@@ -207,11 +224,17 @@ fn claim_folder(folder: &Path, manifest: &Manifest, force: bool) -> Result<()> {
                 replaced(&checkpoints, fs::remove_dir_all(&checkpoints))?;
             }
         }
-        (None, _) if here.is_some() => return Ok(()),
         (None, _) => {}
     }
-    let text = serde_json::to_string_pretty(manifest).map_err(|e| not_json(&path, &e))?;
-    replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
+    match here.filter(|_| exists) {
+        // The run goes on under the identity that it began with.
+        Some(mut here) => {
+            here.add_inputs(&manifest.inputs);
+            manifest = here;
+        }
+        None => manifest.add_inputs(&opened),
+    }
+    NotedInputs::begin(folder, manifest, shard, recorder, exists)
 }
 
 fn refusal(path: &Path, contents: &str) -> Error {

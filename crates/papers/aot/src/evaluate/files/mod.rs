@@ -8,6 +8,7 @@ pub use questions::Cloze;
 
 use super::Task;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_networks::sha256;
 use serde_json::Value;
 use std::fs;
@@ -239,7 +240,7 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
         let problem = format!("must have at most {MOST_BYTES} bytes; it has {length}. Give a part of it");
         return Err(content(path, problem));
     }
-    fs::read(path).map_err(|e| Error::io(path, e, advice))
+    input::read("text", path).map_err(|e| Error::io(path, e, advice))
 }
 
 fn utf8(path: &Path, bytes: Vec<u8>) -> Result<String> {
@@ -295,7 +296,7 @@ fn rows(path: &Path, _: Vec<u8>) -> Result<Vec<Located<Value>>> {
         }
     }
     let read = || -> Result<Vec<Located<Value>>, parquet::errors::ParquetError> {
-        let reader = SerializedFileReader::new(fs::File::open(path)?)?;
+        let reader = SerializedFileReader::new(input::open("text", path)?)?;
         let mut records = vec![];
         for (i, row) in reader.get_row_iter(None)?.enumerate() {
             let row = row?;

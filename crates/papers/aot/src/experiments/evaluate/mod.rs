@@ -11,6 +11,7 @@ pub(crate) use pictures::{choice, numbered};
 use crate::PAPERS;
 use crate::evaluate::cost::measure;
 use crate::evaluate::{Detokeniser, Passes, Task};
+use attnlab_core::input;
 use attnlab_core::stats::validate_level;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
@@ -21,7 +22,6 @@ use attnlab_networks::{Checkpoint, sha256};
 use clap::ValueEnum;
 use passes::Cache;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Choice of the items that a limit keeps.
@@ -118,7 +118,7 @@ fn hash_of(paths: &[PathBuf]) -> Result<String> {
     let mut hashes = String::new();
     for path in paths {
         let advice = "Give a file with --data";
-        let bytes = fs::read(path).map_err(|e| Error::io(path, e, advice))?;
+        let bytes = input::read("text", path).map_err(|e| Error::io(path, e, advice))?;
         hashes.push_str(&sha256(&bytes));
     }
     Ok(match paths {

@@ -3,6 +3,7 @@
 use super::InspectNetwork;
 use crate::inspect::network::Windows;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_core::rng::Streams;
 use attnlab_networks::{Checkpoint, Transformer, sha256};
 use std::fs;
@@ -97,6 +98,6 @@ pub fn text_of(path: &Path) -> Result<String> {
         let problem = format!("must have at most {MOST_BYTES} bytes; it has {length}. Give a part of it");
         return Err(content(problem));
     }
-    let bytes = fs::read(path).map_err(|e| Error::io(path, e, advice))?;
+    let bytes = input::read("text", path).map_err(|e| Error::io(path, e, advice))?;
     String::from_utf8(bytes).map_err(|e| content(format!("must be UTF-8 text ({e})")))
 }

@@ -1,0 +1,163 @@
+//! Inputs of a run in its folder: compared when it is opened, and completed while it goes on.
+
+use super::{Manifest, Shard, not_json, replace};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::input::{Input, Inputs, SETTINGS};
+use rayon::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Describes the first input, of those that two runs of a folder both name, whose content is another.
+pub(super) fn changed(before: &[Input], now: &[Input]) -> Option<String> {
+    before.iter().filter(|input| input.kind != SETTINGS).find_map(|input| changed_in(input, now))
+}
+
+/// As [`changed`], of files of settings alone.
+pub(super) fn changed_settings(before: &[Input], now: &[Input]) -> Option<String> {
+    before.iter().filter(|input| input.kind == SETTINGS).find_map(|input| changed_in(input, now))
+}
+
+fn changed_in(before: &Input, now: &[Input]) -> Option<String> {
+    let difference = before.difference(of_path(now, &before.path)?)?;
+    Some(format!("a run on another {} file: {difference}", before.kind))
+}
+
+/// Finds a path among inputs in the order of their paths.
+fn of_path<'a>(inputs: &'a [Input], path: &str) -> Option<&'a Input> {
+    let place = inputs.binary_search_by(|input| input.path.as_str().cmp(path)).ok()?;
+    inputs.get(place)
+}
+
+/// Describes the first input that a run has and the run of the folder had not.
+pub(super) fn added(before: &[Input], now: &[Input]) -> Option<String> {
+    let given = |input: &&Input| input.kind != SETTINGS;
+    let new = now.iter().filter(given).find(|input| of_path(before, &input.path).is_none())?;
+    Some(match before.iter().any(|input| given(&input)) {
+        true => format!("a run without the {} file {}, which is read now", new.kind, new.path),
+        false => format!("a run whose input files {} does not name, as those of an earlier version", Manifest::FILE),
+    })
+}
+
+/// Finds out what is now at the paths of earlier inputs, except those that are known. A file of settings may have become
+/// that of another run: the settings themselves are compared.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(super) fn again(before: &[Input], known: &[Input]) -> Result<Vec<Input>> {
+    let unknown = |input: &&Input| input.kind != SETTINGS && of_path(known, &input.path).is_none();
+    before.par_iter().filter(unknown).map(|input| Input::at_path(&input.kind, &input.path)).collect()
+}
+
+/// Inputs of a run under way, written to its folder before the first row that may depend on them.
+pub(super) struct NotedInputs {
+    recorder: Inputs,
+    folder: PathBuf,
+    shard: Shard,
+    state: Mutex<State>,
+}
+
+/// Inputs that the folder has.
+struct State {
+    /// Identity of the run with all of them.
+    manifest: Manifest,
+    /// Those that this shard has added to `run.json`.
+    of_shard: Vec<Input>,
+    /// Number of inputs when the recorder was last asked.
+    count: usize,
+}
+
+impl NotedInputs {
+    /// Writes `run.json`, unless it is there for another shard too (`exists`).
+    pub(super) fn begin(
+        folder: &Path,
+        manifest: Manifest,
+        shard: Shard,
+        recorder: Inputs,
+        exists: bool,
+    ) -> Result<Self> {
+        if shard.is_whole() || !exists {
+            write(&folder.join(Manifest::FILE), &manifest)?;
+        }
+        let of_shard = match exists && !shard.is_whole() {
+            true => read(&folder.join(file_of(shard)))?,
+            false => vec![],
+        };
+        // The first row asks again, since the run may have opened more in the meantime.
+        let state = Mutex::new(State { manifest, of_shard, count: 0 });
+        Ok(NotedInputs { recorder, folder: folder.to_path_buf(), shard, state })
+    }
+
+    /// Writes the inputs that the run has opened since the last call. Shards of a run write at the same time, each to a file
+    /// of its own.
+    pub(super) fn write_new(&self) -> Result<()> {
+        // After a panic elsewhere the state is that before it, or names more inputs than are written.
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = self.recorder.count();
+        if count == state.count {
+            return Ok(());
+        }
+        let mut new = self.recorder.records()?;
+        new.retain(|input| of_path(&state.manifest.inputs, &input.path).is_none());
+        if !new.is_empty() {
+            let mut manifest = state.manifest.clone();
+            manifest.add_inputs(&new);
+            if self.shard.is_whole() {
+                write(&self.folder.join(Manifest::FILE), &manifest)?;
+            } else {
+                new.splice(0..0, state.of_shard.clone());
+                write(&self.folder.join(file_of(self.shard)), &new)?;
+                state.of_shard = new;
+            }
+            state.manifest = manifest;
+        }
+        state.count = count;
+        Ok(())
+    }
+}
+
+/// Name of the file of the inputs that a shard adds to `run.json`.
+fn file_of(shard: Shard) -> String {
+    format!("inputs-{}-of-{}.json", shard.index, shard.count)
+}
+
+/// Lists the files of the inputs of shards.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
+    let mut files = vec![];
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with("inputs-") && name.ends_with(".json") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Reads the inputs of every shard.
+pub(super) fn of_shards(folder: &Path) -> Result<Vec<Vec<Input>>> {
+    files(folder)?.iter().map(|path| read(path)).collect()
+}
+
+/// Reads a file of inputs; none of a file that does not exist.
+fn read(path: &Path) -> Result<Vec<Input>> {
+    if !path.exists() {
+        return Ok(vec![]);
+    }
+    let text = fs::read_to_string(path).map_err(|e| Error::io(path, e, "Check its permissions"))?;
+    serde_json::from_str(&text).map_err(|e| Error::Content {
+        path: path.to_path_buf(),
+        problem: format!("must be a list of input files that this version can read ({e})"),
+    })
+}
+
+/// Writes JSON, unless the file has it already.
+fn write(path: &Path, value: &impl serde::Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(value).map_err(|e| not_json(path, &e))? + "\n";
+    if fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes()) {
+        return Ok(());
+    }
+    replace(path, &text).map_err(|e| Error::io(path, e, "Choose a folder that you may write with --out"))
+}
