@@ -52,6 +52,31 @@ const MODULES: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// Files that may open files by themselves, with the reason. All others open them through `attnlab_core::input`, so that a
+/// run knows what it was computed from.
+const OPEN_FILES: &[(&str, &str)] = &[
+    ("crates/core/src/input.rs", "the door itself"),
+    ("crates/lab/src/run/store", "rows and identity in the folder of a run"),
+    ("crates/lab/src/run/checkpoints.rs", "checkpoints in the folder of a run"),
+    ("crates/lab/src/run/memory.rs", "free memory of the machine"),
+    ("crates/lab/src/report/origin.rs", "origins in the folder of a run; name of the processor"),
+    ("crates/lab/src/audit/child.rs", "processor time of a process"),
+    ("crates/lab/src/scaffold.rs", "the manifest beside which a package is made; there is no run"),
+    ("crates/papers/aot/src/experiments/evaluate/passes.rs", "scores in the folder of a run"),
+    ("src/cli/report.rs", "the page that a report replaces"),
+];
+
+/// Files of readers that may look for files by themselves, with the reason. All others use `input::is_file`, since a file
+/// that appears later may change what is read.
+const LOOK_FOR_FILES: &[(&str, &str)] = &[
+    ("crates/networks/src/checkpoint.rs", "chooses among the entries of a folder; the chosen ones are opened"),
+    ("crates/networks/src/training.rs", "chooses among the entries of a folder; the chosen ones are opened"),
+    ("crates/networks/src/index.rs", "a shard that is missing is refused; the others are opened"),
+    ("crates/images/src/files.rs", "kind of a file that is opened next"),
+    ("crates/images/src/readers/shards.rs", "kind of an entry of an archive"),
+    ("crates/images/src/readers/cifar.rs", "a remark on the test part, which is not read"),
+];
+
 /// Folders in which not even a random number crate may be named: closed forms, statistics, figures.
 const NEVER_DRAWS: &[&str] = &[
     "crates/core/src/special.rs",
@@ -119,6 +144,32 @@ fn generators_are_made_in_one_place() {
     }
 }
 
+#[test]
+fn input_files_are_opened_in_one_place() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readers = ["crates/networks", "crates/images"].map(|folder| root.join(folder));
+    for path in all_sources() {
+        let code = code_of(&fs::read_to_string(&path).unwrap());
+        let excused = |list: &[(&str, &str)]| list.iter().any(|(place, _)| path.starts_with(root.join(place)));
+        assert!(
+            !opens_files(&code) || excused(OPEN_FILES),
+            "{}: open input files with attnlab_core::input::open, read or read_to_string; or give the reason in OPEN_FILES",
+            path.display()
+        );
+        let is_reader = readers.iter().any(|folder| path.starts_with(folder));
+        assert!(
+            !is_reader || !looks_for_files(&code) || excused(LOOK_FOR_FILES),
+            "{}: look for a file with attnlab_core::input::is_file; or give the reason in LOOK_FOR_FILES",
+            path.display()
+        );
+    }
+    for (place, _) in OPEN_FILES.iter().chain(LOOK_FOR_FILES) {
+        let code: Vec<String> =
+            sources(&root.join(place)).iter().map(|p| code_of(&fs::read_to_string(p).unwrap())).collect();
+        assert!(code.iter().any(|c| opens_files(c) || looks_for_files(c)), "{place} opens nothing: mend the list");
+    }
+}
+
 /// The laboratory and the command line know no paper by name.
 #[test]
 fn the_laboratory_names_no_paper() {
@@ -153,6 +204,8 @@ fn a_violation_is_noticed() {
     }
     assert!(draws("use rand_distr::StandardNormal;") && !draws("let random = 1;"));
     assert!(makes_generators("ChaCha8Rng::seed_from_u64(1)"));
+    assert!(opens_files("std::fs::File::open(path)") && opens_files("fs::read_to_string(path)"));
+    assert!(!opens_files("TensorFile::open(path)") && !opens_files("input::read(kind, path)"));
     assert_eq!(named_papers("find(\"aot.theorem1\")"), ["aot."]);
     assert!(named_papers("let joma_like = 1;").is_empty());
     let manifest = "[dependencies]\nattnlab-core.workspace = true\nattnlab-joma.workspace = true\n\
@@ -241,6 +294,21 @@ fn module_violations(file: &Path, code: &str, order: &[&str]) -> Vec<String> {
 
 fn draws(code: &str) -> bool {
     ["rand::", "rand_distr::", "rand_chacha::"].iter().any(|d| code.contains(d))
+}
+
+/// Files opened for reading by the standard library, not by a function of ours such as `TensorFile::open`.
+fn opens_files(code: &str) -> bool {
+    ["File::open", "fs::read(", "fs::read_to_string(", "OpenOptions", "Mmap"].iter().any(|word| has_word(code, word))
+}
+
+fn looks_for_files(code: &str) -> bool {
+    code.contains(".is_file()") || code.contains(".exists()")
+}
+
+/// Returns `true` if a text has a word that does not continue a name.
+fn has_word(code: &str, word: &str) -> bool {
+    let continues = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(word).any(|(start, _)| !code[..start].chars().next_back().is_some_and(continues))
 }
 
 fn makes_generators(code: &str) -> bool {

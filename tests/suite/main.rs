@@ -14,6 +14,7 @@ mod cli_train;
 mod cli_unroll;
 mod docs;
 mod gallery;
+mod inputs;
 mod layering;
 mod report;
 mod rows;

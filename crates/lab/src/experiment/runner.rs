@@ -3,7 +3,7 @@
 use super::Experiment;
 use crate::run::Progress;
 use crate::run::grid::{Cell, Grid, GridOptions};
-use crate::run::store::{Manifest, Shard};
+use crate::run::store::{self, Manifest, Shard};
 use attnlab_core::error::Result;
 use attnlab_core::input::Inputs;
 use attnlab_core::params::Params;
@@ -58,6 +58,9 @@ fn recorded(
     progress: &dyn Progress,
 ) -> Result<RunReport> {
     experiment.check_settings()?;
+    if !options.force {
+        store::ensure_same_inputs(out, experiment.name())?;
+    }
     experiment.ready()?;
     let manifest = Manifest::new(experiment.name(), options.seed, experiment.settings());
     let options = GridOptions { shard: options.shard, force: options.force };

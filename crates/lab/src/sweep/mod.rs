@@ -39,9 +39,10 @@ pub use plan::{Part, Plan};
 pub use summary::{CellSummary, summarise, write_summary};
 
 use crate::catalogue::Catalogue;
-use crate::run::Progress;
 use crate::run::grid::{GridOptions, RunReport};
+use crate::run::{Progress, store};
 use attnlab_core::error::Result;
+use attnlab_core::input::Inputs;
 use attnlab_core::stats::{Estimate, Sequence};
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -143,7 +144,7 @@ impl Sweep {
 /// summary of the cells beside the rows.
 ///
 /// # Errors
-/// A cell that cannot be run, before anything is; then as [`Grid::run`](crate::run::grid::Grid::run).
+/// A cell that cannot be run or whose files cannot be read, before anything is; then as [`Grid::run`](crate::run::grid::Grid::run).
 pub fn run(
     sweep: &Sweep,
     catalogue: &Catalogue,
@@ -152,7 +153,14 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<RunReport> {
     let plan = Plan::new(sweep, catalogue)?;
-    let report = plan.with_grid(|grid| grid.run(out, options, progress))?;
+    let inputs = Inputs::current().unwrap_or_default();
+    let report = inputs.within(|| {
+        if !options.force {
+            store::ensure_same_inputs(out, &plan.manifest.id)?;
+        }
+        plan.ready()?;
+        plan.with_grid(|grid| grid.run(out, options, progress))
+    })?;
     if options.shard.is_whole() {
         write_summary(&plan, &report.rows, out)?;
     }

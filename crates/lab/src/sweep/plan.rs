@@ -133,6 +133,19 @@ impl Plan {
             .collect()
     }
 
+    /// Refuses a sweep over an experiment whose [inputs outside the settings](Experiment::ready) are missing or do not
+    /// fit.
+    ///
+    /// # Errors
+    /// Those of the experiment, with the values of the axes.
+    pub fn ready(&self) -> Result<()> {
+        let Work::Experiments(pieces) = &self.work else {
+            return Ok(());
+        };
+        let ready = |piece: &Piece| piece.experiment.ready().map_err(|e| e.during(&piece.label));
+        pieces.iter().try_for_each(ready)
+    }
+
     /// Calls `then` with the grid of this plan.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::{Manifest, Shard, not_json, replace};
 use attnlab_core::error::{Error, Result};
-use attnlab_core::input::{Input, Inputs, SETTINGS};
+use attnlab_core::input::{self, Input, Inputs, SETTINGS};
 use rayon::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,13 @@ pub(super) fn added(before: &[Input], now: &[Input]) -> Option<String> {
         true => format!("a run without the {} file {}, which is read now", new.kind, new.path),
         false => format!("a run whose input files {} does not name, as those of an earlier version", Manifest::FILE),
     })
+}
+
+/// Adds the paths of earlier inputs to those of the run under way.
+pub(super) fn note(before: &[Input]) {
+    for input in before.iter().filter(|input| input.kind != SETTINGS) {
+        input::note(&input.kind, Path::new(&input.path));
+    }
 }
 
 /// Finds out what is now at the paths of earlier inputs, except those that are known. A file of settings may have become

@@ -237,6 +237,24 @@ fn claim_folder(folder: &Path, manifest: &Manifest, shard: Shard, force: bool) -
     NotedInputs::begin(folder, manifest, shard, recorder, exists)
 }
 
+/// Refuses a folder of a run of `id` whose inputs have changed since. It is called before the inputs are read, so that a
+/// change is named as such and not by what it does to their content.
+///
+/// # Errors
+/// Names the input; `run.json` or an input that cannot be read.
+pub fn ensure_same_inputs(folder: &Path, id: &str) -> Result<()> {
+    let Some(here) = Manifest::read(folder)?.filter(|here| here.id == id) else {
+        return Ok(());
+    };
+    // They are hashed once, because the run will ask the same recorder.
+    let recorder = Inputs::current().unwrap_or_default();
+    recorder.within(|| inputs::note(&here.inputs));
+    match inputs::changed(&here.inputs, &recorder.records()?) {
+        Some(problem) => Err(refusal(folder, &problem)),
+        None => Ok(()),
+    }
+}
+
 fn refusal(path: &Path, contents: &str) -> Error {
     Error::Content {
         path: path.to_path_buf(),
