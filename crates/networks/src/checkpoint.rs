@@ -1,5 +1,6 @@
 //! Checkpoints: the tensors of a network by name.
 
+use crate::gguf::remove_later_parts;
 use crate::index::{INDEX, ShardIndex};
 use crate::names::fits;
 use crate::tensors::{TensorFile, content, unreadable};
@@ -263,6 +264,7 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
             files.retain(of_kind);
         }
     }
+    remove_later_parts(&mut files);
     Ok(files)
 }
 

@@ -32,16 +32,20 @@ pub enum GgufValue {
 }
 
 impl GgufValue {
-    /// Returns a single value, not an array, as JSON.
-    pub(crate) fn scalar(&self) -> Option<Value> {
-        Some(match self {
+    /// Returns the value as JSON.
+    pub(crate) fn json(&self) -> Value {
+        match self {
             GgufValue::Unsigned(n) => Value::from(*n),
             GgufValue::Signed(n) => Value::from(*n),
             GgufValue::Float(x) => Value::from(*x),
             GgufValue::Flag(flag) => Value::from(*flag),
             GgufValue::Text(text) => Value::from(text.as_str()),
-            _ => return None,
-        })
+            GgufValue::Texts(texts) => Value::from(texts.as_slice()),
+            GgufValue::Wholes(wholes) => Value::from(wholes.as_slice()),
+            GgufValue::Floats(floats) => Value::from(floats.as_slice()),
+            GgufValue::Flags(flags) => Value::from(flags.as_slice()),
+            GgufValue::Nested(values) => values.iter().map(GgufValue::json).collect(),
+        }
     }
 }
 

@@ -5,8 +5,10 @@
 
 mod blocks;
 mod metadata;
+mod split;
 
 pub use metadata::GgufValue;
+pub(crate) use split::remove_later_parts;
 
 use crate::tensors::{content, finite, unreadable};
 use attnlab_core::error::{Error, Result};
@@ -18,6 +20,7 @@ use ndarray::{ArrayD, IxDyn};
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Largest header, in bytes; vocabularies of 256 000 tokens with their merges take some 20 million.
 const MOST_HEADER: u64 = 256 << 20;
@@ -28,7 +31,7 @@ const MOST_DIMENSIONS: u32 = 4;
 /// Bytes of a tensor that are read at a time, about.
 const PIECE: usize = 1 << 20;
 
-/// A GGUF file whose header has been checked against its length.
+/// A GGUF file, in one part or several, whose headers have been checked against the lengths of the files.
 #[derive(Clone, Debug)]
 pub struct Gguf {
     path: PathBuf,
@@ -39,21 +42,29 @@ pub struct Gguf {
 /// Place and type of a tensor.
 #[derive(Clone, Debug)]
 struct Stored {
+    file: Arc<Path>,
     kind: BlockType,
     /// Slowest index first, as in every other format here; the file has the reverse.
     shape: Vec<usize>,
     /// First byte in the file.
     start: u64,
+    /// Number of bytes; of a type that cannot be read all bytes up to the next tensor.
     bytes: u64,
 }
 
 impl Gguf {
-    /// Opens a file and reads its header.
+    /// Opens a file and reads its header. A split file is opened by its first part, `NAME-00001-of-00003.gguf`, whose
+    /// other parts lie beside it.
     ///
     /// # Errors
     /// A file that is no GGUF of version 2 or 3, is cut short, or whose header contradicts itself or its length, with
-    /// the tensor or the setting named.
+    /// the tensor or the setting named; a later part of a split file; a part that is missing or of another split.
     pub fn open(path: &Path) -> Result<Self> {
+        split::joined(Gguf::single(path)?)
+    }
+
+    /// Opens one file and no other parts.
+    fn single(path: &Path) -> Result<Self> {
         let file = input::open("GGUF", path).map_err(|e| unreadable(path, e))?;
         let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
         let mut header = Header::new(BufReader::new(file), length.min(MOST_HEADER));
@@ -84,20 +95,22 @@ impl Gguf {
         Ok(self.stored(name)?.shape.clone())
     }
 
-    /// Reads a tensor of F64, F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q4_K or Q6_K in f32.
+    /// Reads a tensor in f32, of F64, F32, F16, BF16, Q2_K to Q6_K, Q4_0 to Q5_1, Q8_0, IQ4_NL or IQ4_XS.
     ///
     /// # Errors
     /// When there is no such tensor or its type is another; an entry that is not finite in f32, with its place; a
     /// tensor that the memory cannot hold.
     pub fn values(&self, name: &str) -> Result<ArrayD<f32>> {
-        let bad = |problem: String| content(&self.path, format!("{name}: {problem}"));
         let stored = self.stored(name)?;
+        let bad = |problem: String| content(&stored.file, format!("{name}: {problem}"));
         let entries: usize = stored.shape.iter().product();
         memory::ensure(&format!("reading {name}"), (entries as u64).saturating_mul(4))?;
         let Some(format) = stored.kind.format() else {
-            let known = "F64, F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q4_K or Q6_K";
-            let kind = stored.kind.name();
-            return Err(bad(format!("must have the type {known}; it is {kind}")));
+            return Err(bad(format!(
+                "must have one of the types {}; it is {}. Download the network in another type, such as Q8_0 or Q4_K_M",
+                BlockType::known().join(", "),
+                stored.kind.name()
+            )));
         };
         let mut values = Vec::with_capacity(entries);
         let piece = PIECE / format.bytes * format.bytes;
@@ -116,8 +129,8 @@ impl Gguf {
     }
 
     fn pieces(&self, stored: &Stored, piece: usize, mut work: impl FnMut(&[u8])) -> Result<()> {
-        let unreadable = |e| unreadable(&self.path, e);
-        let mut file = input::open("GGUF", &self.path).map_err(unreadable)?;
+        let unreadable = |e| unreadable(&stored.file, e);
+        let mut file = input::open("GGUF", &stored.file).map_err(unreadable)?;
         file.seek(SeekFrom::Start(stored.start)).map_err(unreadable)?;
         let mut left = stored.bytes as usize;
         let mut buffer = vec![0; piece.min(left)];
@@ -164,15 +177,23 @@ fn parse(path: &Path, length: u64, header: &mut Header<impl Read>) -> std::resul
         Some(GgufValue::Unsigned(n)) if n.is_power_of_two() && *n <= 1 << 20 => *n,
         Some(_) => return Err("general.alignment: must be a power of 2, at most 2^20".into()),
     };
+    let file: Arc<Path> = path.into();
     let mut stored: Vec<(String, Stored)> = vec![];
     for _ in 0..tensors {
         let name = header.text("a name of a tensor")?;
-        let entry = tensor(header, alignment).map_err(|problem| format!("{name}: {problem}"))?;
+        let entry = tensor(header, &file, alignment).map_err(|problem| format!("{name}: {problem}"))?;
         stored.push((name, entry));
     }
     let start = header.position().next_multiple_of(alignment);
     let there = length.saturating_sub(start);
     stored.sort_by_key(|(_, t)| t.start);
+    let mut next = there;
+    for (_, tensor) in stored.iter_mut().rev() {
+        if tensor.kind.format().is_none() {
+            tensor.bytes = next.saturating_sub(tensor.start);
+        }
+        next = tensor.start;
+    }
     let mut end = 0;
     for (name, tensor) in &mut stored {
         if tensor.start < end {
@@ -195,7 +216,7 @@ fn parse(path: &Path, length: u64, header: &mut Header<impl Read>) -> std::resul
 }
 
 /// Reads the entry of a tensor; its start is counted from the beginning of the data.
-fn tensor(header: &mut Header<impl Read>, alignment: u64) -> std::result::Result<Stored, String> {
+fn tensor(header: &mut Header<impl Read>, file: &Arc<Path>, alignment: u64) -> std::result::Result<Stored, String> {
     let dimensions = header.u32()?;
     if dimensions > MOST_DIMENSIONS {
         return Err(format!("must have at most {MOST_DIMENSIONS} dimensions; it has {dimensions}"));
@@ -212,6 +233,7 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> std::result::Result
     let entries = shape.iter().try_fold(1_u64, |product, n| product.checked_mul(*n));
     let entries = entries.ok_or_else(|| format!("must have fewer than 2^64 entries; its shape is {shape:?}"))?;
     let bytes = match kind.format() {
+        // Known once the place of the next tensor is.
         None => 0,
         Some(format) => {
             let row = shape.first().copied().unwrap_or(1);
@@ -229,5 +251,5 @@ fn tensor(header: &mut Header<impl Read>, alignment: u64) -> std::result::Result
         }
     };
     let sizes: Option<Vec<usize>> = shape.iter().rev().map(|n| usize::try_from(*n).ok()).collect();
-    Ok(Stored { kind, shape: sizes.ok_or("must fit into the address space")?, start, bytes })
+    Ok(Stored { file: Arc::clone(file), kind, shape: sizes.ok_or("must fit into the address space")?, start, bytes })
 }

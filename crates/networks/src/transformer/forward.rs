@@ -156,7 +156,8 @@ impl Transformer {
         }
         let rotation = match a.positions {
             PositionEncoding::Rotary { turned, base, pairs, scaling } => {
-                Some(Rotation::new(turned, base, pairs, scaling, first..first + x.ncols()))
+                let factors = self.weights.rotary_factors.as_deref();
+                Some(Rotation::new(turned, base, pairs, (scaling, factors), first..first + x.ncols()))
             }
             PositionEncoding::Learned { .. } | PositionEncoding::Absent => None,
         };

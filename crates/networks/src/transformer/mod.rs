@@ -44,7 +44,7 @@ pub use recordings::{Recorded, RecordedLayer, Recordings};
 
 use crate::Checkpoint;
 use crate::checkpoint::entries;
-use crate::gguf::Gguf;
+use crate::gguf::{Gguf, remove_later_parts};
 use crate::tensors::content;
 use crate::training;
 use attnlab_core::error::{Error, Result};
@@ -79,7 +79,7 @@ pub struct HeadMatrices<'a> {
 }
 
 impl Transformer {
-    /// Opens a folder with `config.json` and safetensors, a GGUF file, a folder with one GGUF file, or the checkpoints
+    /// Opens a folder with `config.json` and safetensors, a GGUF file (the first part of a split one), a folder with one GGUF file, or the checkpoints
     /// of a language network that `attnlab train` trained, of which the newest is taken. All numbers are read into memory
     /// as f32.
     ///
@@ -234,6 +234,7 @@ pub(crate) fn gguf_at(path: &Path) -> Result<Option<PathBuf>> {
     }
     let mut files = entries(path)?;
     files.retain(|file| is_gguf(file));
+    remove_later_parts(&mut files);
     match &files[..] {
         [] => Ok(None),
         [file] => Ok(Some(file.clone())),

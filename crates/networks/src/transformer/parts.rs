@@ -160,16 +160,20 @@ pub(super) struct Rotation {
 }
 
 impl Rotation {
-    /// Computes the angles of a range of positions in f64.
+    /// Computes the angles of a range of positions in f64. The frequencies are scaled, and divided by `factors` (r/2)
+    /// where there are some.
     pub(super) fn new(
         turned: usize,
         base: f64,
         pairs: RotaryPairs,
-        scaling: RotaryScaling,
+        (scaling, factors): (RotaryScaling, Option<&[f32]>),
         positions: Range<usize>,
     ) -> Self {
-        let frequencies: Vec<f64> =
+        let mut frequencies: Vec<f64> =
             (0..turned / 2).map(|i| scaled(base.powf(-2.0 * i as f64 / turned as f64), scaling)).collect();
+        for (frequency, factor) in frequencies.iter_mut().zip(factors.unwrap_or_default()) {
+            *frequency /= f64::from(*factor);
+        }
         let angles = positions.flat_map(|t| frequencies.iter().map(move |f| f * t as f64));
         let (sin, cos) = angles.map(f64::sin_cos).map(|(s, c)| (s as f32, c as f32)).unzip();
         Rotation { turned, pairs, cos, sin }

@@ -7,7 +7,7 @@ use super::parts::multiply;
 use super::recordings::{Recorded, Recordings};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::Threads;
-use attnlab_theory::attention::streaming::{at_full_width, exp_shifted, largest};
+use attnlab_theory::attention::streaming::{Exp, LANES, at_full_width, fold_lanes, largest};
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -34,24 +34,45 @@ impl Prefix {
     }
 }
 
-/// Computes the loss (nats) of a token, −log of its probability under these logits (V), which are overwritten.
+/// Computes the loss (nats) of a token, −log of its probability under these logits (V).
+///
+/// Exponentials are in f32 and their sum is in f64: a sum in f32 loses the small terms of a large vocabulary, some 1e-5
+/// of 5·10⁴. Of the exact loss of the same logits remain |x − max| 2⁻²⁴ for the rounding of each difference and 2⁻²² for each
+/// exponential, both weighted by the probabilities and of either sign: below 1e-6 in all while probable tokens are
+/// within e^-12 of the most probable one.
 ///
 /// ```
 /// use attnlab_networks::transformer::log_loss;
-/// assert!((log_loss(&mut [0.5; 4], 2) - 4.0_f64.ln()).abs() < 1e-6);
+/// assert!((log_loss(&[0.5; 4], 2) - 4.0_f64.ln()).abs() < 1e-12);
 /// ```
 ///
 /// # Panics
 /// For a token that is not below V.
-pub fn log_loss(logits: &mut [f32], token: u32) -> f64 {
+pub fn log_loss(logits: &[f32], token: u32) -> f64 {
     let logit = logits[token as usize];
     at_full_width(
         #[inline(always)]
         || {
             let max = largest(logits);
-            f64::from(exp_shifted(logits, max)).ln() + f64::from(max) - f64::from(logit)
+            sum_exp_shifted(logits, max).ln() + f64::from(max) - f64::from(logit)
         },
     )
+}
+
+/// Computes Σ_i exp(x_i − shift), added in f64 in a fixed order of lanes.
+#[inline(always)]
+fn sum_exp_shifted(x: &[f32], shift: f32) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    for chunk in chunks {
+        for l in 0..LANES {
+            lanes[l] += f64::from(f32::exp_lane(chunk[l] - shift));
+        }
+    }
+    for (lane, x) in lanes.iter_mut().zip(rest) {
+        *lane += f64::from(f32::exp_lane(*x - shift));
+    }
+    fold_lanes(lanes)
 }
 
 impl Transformer {

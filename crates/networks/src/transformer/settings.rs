@@ -87,11 +87,11 @@ impl Settings {
         Ok(Settings::new(path, values))
     }
 
-    /// Takes over the single values of a GGUF file's metadata, and two facts that its families need:
-    /// [`TOKENS`] and [`OWN_OUTPUT`].
+    /// Takes over a GGUF file's metadata, without the vocabulary, and two facts that its families need: [`TOKENS`] and
+    /// [`OWN_OUTPUT`].
     pub(crate) fn from_gguf(file: &Gguf) -> Self {
-        let scalar = |(name, value): (&String, &GgufValue)| Some((name.clone(), value.scalar()?));
-        let mut values: Map<String, Value> = file.metadata().iter().filter_map(scalar).collect();
+        let metadata = file.metadata().iter().filter(|(name, _)| !name.starts_with("tokenizer."));
+        let mut values: Map<String, Value> = metadata.map(|(name, value)| (name.clone(), value.json())).collect();
         if let Some(GgufValue::Texts(tokens)) = file.metadata().get("tokenizer.ggml.tokens") {
             values.insert(TOKENS.into(), Value::from(tokens.len()));
         }

@@ -63,6 +63,8 @@ impl Transformer {
                 output: w.output.as_ref().map(|t| table("output", t)),
                 embedding_norm: w.embedding_norm.as_ref().map(neutral),
                 last_norm: w.last_norm.as_ref().map(neutral),
+                // A part of the encoding of positions, not of the training.
+                rotary_factors: w.rotary_factors.clone(),
                 blocks,
             },
         }

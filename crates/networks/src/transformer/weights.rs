@@ -52,6 +52,8 @@ pub(crate) struct Weights {
     /// (number of segments, d).
     pub(crate) segments: Option<Array2<f32>>,
     pub(crate) embedding_norm: Option<NormWeights>,
+    /// Divisors of the rotary frequencies (r/2), of a scaling that the settings do not describe.
+    pub(crate) rotary_factors: Option<Vec<f32>>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) last_norm: Option<NormWeights>,
     /// (V, d); None if it is the table of the embedding, or absent.
@@ -73,6 +75,8 @@ pub(crate) struct Names {
     pub(crate) segments: &'static str,
     /// Norm of the embedding, without ".weight".
     pub(crate) embedding_norm: &'static str,
+    /// Divisors of the rotary frequencies, which the checkpoint may have; none where it is empty.
+    pub(crate) rotary_factors: &'static str,
     /// Norm of attention in a block.
     pub(crate) attention_norm: &'static str,
     /// Map back from the heads.
@@ -138,6 +142,10 @@ impl<'a> Source<'a> {
             true => Some(self.norm(n.embedding_norm, a)?),
             false => None,
         };
+        let rotary_factors = match a.positions {
+            PositionEncoding::Rotary { turned, .. } => self.rotary_factors(turned / 2)?,
+            PositionEncoding::Learned { .. } | PositionEncoding::Absent => None,
+        };
         let mut blocks = vec![];
         for layer in 0..a.layers {
             let name = |pattern: &str| pattern.replace("{}", &layer.to_string());
@@ -181,7 +189,23 @@ impl<'a> Source<'a> {
             OutputHead::Absent => None,
         };
         self.finish()?;
-        Ok(Weights { tokens, positions, segments, embedding_norm, blocks, last_norm, output })
+        Ok(Weights { tokens, positions, segments, embedding_norm, rotary_factors, blocks, last_norm, output })
+    }
+
+    /// Reads the divisors of the rotary frequencies, if the checkpoint has them.
+    fn rotary_factors(&mut self, pairs: usize) -> Result<Option<Vec<f32>>> {
+        let name = self.names.rotary_factors;
+        if !self.checkpoint.names().any(|known| known == name) {
+            return Ok(None);
+        }
+        let factors: Vec<f32> = self.tensor(name, &[pairs])?.into_iter().collect();
+        match factors.iter().position(|f| *f <= 0.0) {
+            None => Ok(Some(factors)),
+            Some(i) => {
+                let problem = format!("{name}: entry {i} must be > 0; it is {}", factors[i]);
+                Err(content(self.checkpoint.path(), problem))
+            }
+        }
     }
 
     /// Reads the MLP of a block, whose tensors `name` makes of patterns.

@@ -178,7 +178,10 @@ def tokenizers(folder):
 
 
 VOCABULARY = 288
-BLOCKS = {"Q8_0": 34, "Q4_0": 18, "Q4_1": 20, "Q4_K": 144, "Q6_K": 210}
+# Types whose blocks are drawn as bytes: entries and bytes of a block, first byte of its f16 scales and number of scales.
+BLOCKS = {"Q4_K": (256, 144, 0, 2), "Q6_K": (256, 210, 208, 1), "Q5_0": (32, 22, 0, 1), "Q5_1": (32, 24, 0, 2),
+          "Q2_K": (256, 84, 80, 2), "Q3_K": (256, 110, 108, 1), "Q5_K": (256, 176, 0, 2), "IQ4_NL": (32, 18, 0, 1),
+          "IQ4_XS": (256, 136, 0, 1)}
 
 
 def quantised(x, kind):
@@ -260,17 +263,19 @@ def gguf_types(folder):
     w.add_array("types.floats", [0.5, -1.25])
     w.add_array("types.flags", [True, False])
     expected = {}
-    for kind in ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q4_K", "Q6_K"]:
+    for kind in ["F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_1", *BLOCKS, "F64"]:
         code = gguf.GGMLQuantizationType[kind]
-        if kind in ("Q4_K", "Q6_K"):
+        if kind in BLOCKS:
             # Any bytes are blocks; only the scales must be moderate.
-            data = rng.integers(0, 256, (2, BLOCKS[kind]), dtype=np.uint8)
-            scales = rng.normal(0, 0.01, (2, 2)).astype(np.float16).view(np.uint8)
-            if kind == "Q4_K":
-                data[:, :4] = scales
-            else:
-                data[:, -2:] = scales[:, :2]
+            entries, size, start, scales = BLOCKS[kind]
+            data = rng.integers(0, 256, (512 // entries, size), dtype=np.uint8)
+            drawn = rng.normal(0, 0.01, (len(data), scales)).astype(np.float16).view(np.uint8)
+            data[:, start:start + 2 * scales] = drawn
+            data = data.reshape(2, -1)
             read = gguf.quants.dequantize(data, code).astype(np.float32)
+        elif kind == "F64":
+            data = rng.normal(size=(2, 256))
+            read = data.astype(np.float32)
         else:
             data, code, read = quantised(rng.normal(size=(2, 256)).astype(np.float32), kind)
         w.add_tensor(kind, data, raw_dtype=code)

@@ -7,6 +7,7 @@ mod real;
 mod refusals;
 #[cfg(feature = "tokenizers")]
 mod texts;
+mod variations;
 
 use attnlab_core::error::Error;
 use attnlab_networks::Checkpoint;

@@ -17,6 +17,7 @@ pub(crate) const TRAINING: Family = Family {
         positions: "positions",
         segments: "",
         embedding_norm: "",
+        rotary_factors: "",
         attention_norm: "blocks.{}.attention_norm",
         out: "blocks.{}.attention.out",
         mlp_norm: "blocks.{}.mlp_norm",

@@ -17,6 +17,7 @@ pub(super) const JSON: Family = Family {
         positions: "embeddings.position_embeddings.weight",
         segments: "embeddings.token_type_embeddings.weight",
         embedding_norm: "embeddings.LayerNorm",
+        rotary_factors: "",
         attention_norm: "encoder.layer.{}.attention.output.LayerNorm",
         out: "encoder.layer.{}.attention.output.dense",
         mlp_norm: "encoder.layer.{}.output.LayerNorm",

@@ -17,6 +17,7 @@ pub(super) const JSON: Family = Family {
         positions: "",
         segments: "",
         embedding_norm: "",
+        rotary_factors: "",
         attention_norm: "layers.{}.input_layernorm",
         out: "layers.{}.attention.dense",
         mlp_norm: "layers.{}.post_attention_layernorm",

@@ -16,6 +16,7 @@ pub(super) const JSON: Family = Family {
         positions: "",
         segments: "",
         embedding_norm: "",
+        rotary_factors: "",
         attention_norm: "layers.{}.input_layernorm",
         out: "layers.{}.self_attn.o_proj",
         mlp_norm: "layers.{}.post_attention_layernorm",
@@ -89,6 +90,7 @@ pub(super) const GGUF: Family = Family {
         positions: "",
         segments: "",
         embedding_norm: "",
+        rotary_factors: "rope_freqs.weight",
         attention_norm: "blk.{}.attn_norm",
         out: "blk.{}.attn_output",
         mlp_norm: "blk.{}.ffn_norm",
@@ -100,7 +102,6 @@ pub(super) const GGUF: Family = Family {
         prefixes: &[""],
         transposed: false,
         suffix: ".weight",
-        // `rope_freqs.weight` changes the rotations and is refused.
         dropped: &[],
     },
     qkv: |source, a, layer| {
@@ -119,14 +120,8 @@ fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
         None => super::head_dim(s, "llama.attention.head_count", width, heads)?,
     };
     s.only("llama.attention.value_length", json!(head_dim))?;
-    let scaling = match s.text("llama.rope.scaling.type")?.as_deref() {
-        None | Some("none") => RotaryScaling::None,
-        Some("linear") => RotaryScaling::Linear { factor: s.number_or("llama.rope.scaling.factor", 1.0)? },
-        Some(_) => {
-            let requirement = "must be one of none, linear; others are not supported";
-            return Err(s.refuse("llama.rope.scaling.type", requirement));
-        }
-    };
+    // llama.cpp refuses another number for this family.
+    s.only("llama.rope.dimension_count", json!(head_dim))?;
     Ok(TransformerArchitecture {
         family: "llama",
         vocabulary,
@@ -143,10 +138,10 @@ fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
         embedding_norm: false,
         last_norm: true,
         positions: PositionEncoding::Rotary {
-            turned: s.whole_or("llama.rope.dimension_count", head_dim)?,
+            turned: head_dim,
             base: s.number_or("llama.rope.freq_base", 10_000.0)?,
             pairs: RotaryPairs::Neighbours,
-            scaling,
+            scaling: gguf_scaling(s)?,
         },
         segments: 0,
         parallel: false,
@@ -161,4 +156,26 @@ fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
         norm_bias: false,
         sigma: super::SIGMA,
     })
+}
+
+/// Reads the scaling of the rotations as llama.cpp does: linear where a file names a factor and no type. That of Llama 3
+/// is in the tensor `rope_freqs.weight`.
+fn gguf_scaling(s: &mut Settings) -> Result<RotaryScaling> {
+    let kind = s.text("llama.rope.scaling.type")?;
+    // Older files have the factor under this name.
+    let older = s.number_or("llama.rope.scale_linear", 1.0)?;
+    let factor = s.number_or("llama.rope.scaling.factor", older)?;
+    s.only("llama.rope.scaling.attn_factor", json!(1.0))?;
+    // The first is read with other types of scaling only, the second by nobody.
+    s.take("llama.rope.scaling.original_context_length");
+    s.take("llama.rope.scaling.finetuned");
+    match kind.as_deref() {
+        Some("none") => Ok(RotaryScaling::None),
+        None | Some("linear") if factor == 1.0 => Ok(RotaryScaling::None),
+        None | Some("linear") => Ok(RotaryScaling::Linear { factor }),
+        Some(_) => {
+            let requirement = "must be one of none, linear; others are not supported";
+            Err(s.refuse("llama.rope.scaling.type", requirement))
+        }
+    }
 }

@@ -19,6 +19,7 @@ pub(super) const JSON: Family = Family {
         positions: "embed_positions.weight",
         segments: "",
         embedding_norm: "",
+        rotary_factors: "",
         attention_norm: "layers.{}.self_attn_layer_norm",
         out: "layers.{}.self_attn.out_proj",
         mlp_norm: "layers.{}.final_layer_norm",
