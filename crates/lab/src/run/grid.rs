@@ -4,6 +4,7 @@
 //! stopping rule asks for follows from the trials of that cell in the order of their numbers. So
 //! threads, shards, kills and resumes change nothing in the merged rows.
 
+use super::begun::Begun;
 use super::store::{CHECKPOINTS, Manifest, Shard, Store};
 use super::{Progress, Row, TrialContext, memory, pause, schedule};
 use attnlab_core::error::{Error, Result};
@@ -141,7 +142,8 @@ impl Grid<'_> {
     ///
     /// # Errors
     /// As [`Grid::validate`]; a folder with rows of another run or of other inputs, a disk that is full, a trial that
-    /// cannot be simulated; [`Error::Stopped`] when the user has asked to stop. Rows so far are kept.
+    /// cannot be simulated; [`Error::Stopped`] when the user has asked to stop. Rows so far are kept; without any, a
+    /// folder that was begun is taken back.
     pub fn run(&self, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<RunReport> {
         let inputs = Inputs::current().unwrap_or_default();
         inputs.within(|| self.run_trials(out, options, progress))
@@ -149,6 +151,7 @@ impl Grid<'_> {
 
     fn run_trials(&self, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<RunReport> {
         self.validate()?;
+        let begun = Begun::in_folder(out, options.shard);
         let store = Store::open(out, &self.manifest, options.shard, options.force)?;
         let dropped = store.dropped().to_vec();
         let run = Run::new(self, options.shard, &store, progress, out)?;
@@ -159,7 +162,10 @@ impl Grid<'_> {
         done.map_err(|e| match e {
             // The count is taken again, since trials under way have ended in the meantime.
             Error::Stopped { .. } => run.stopped(),
-            e => e,
+            e => {
+                begun.take_back();
+                e
+            }
         })?;
         let (resumed, computed) = (run.resumed, run.computed.load(Ordering::Relaxed));
         let rows = store.finish(&self.hashes())?;

@@ -1,5 +1,6 @@
 //! Runs: trials in parallel and in a reproducible order, with progress and with rows that survive a kill.
 
+mod begun;
 pub mod check;
 pub mod checkpoints;
 pub mod context;

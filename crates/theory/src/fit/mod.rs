@@ -72,9 +72,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Refuses options that do not suit the number of tokens.
+    ///
     /// # Errors
-    /// A level outside (0, 1), or no cluster.
-    fn validate(&self, tokens: usize) -> Result<()> {
+    /// A level outside (0, 1), no cluster, or more clusters than half the tokens.
+    pub fn validate(&self, tokens: usize) -> Result<()> {
         validate_level(self.level)?;
         if !(self.alpha > 0.0 && self.alpha < 1.0) {
             return Err(Error::invalid("alpha", self.alpha, "must be a number in (0, 1)"));
@@ -341,6 +343,15 @@ impl Half<'_> {
         // The parts have the same number of rows.
         ndarray::concatenate(Axis(1), &views).unwrap_or_default()
     }
+}
+
+/// Refuses tokens Z (d, N) and options that [`fit`] refuses, before anything is computed.
+///
+/// # Errors
+/// As [`fit`], but for the eigenvalue iteration.
+pub fn check(tokens: ArrayView2<f64>, options: &Options) -> Result<()> {
+    validate(tokens)?;
+    options.validate(tokens.ncols())
 }
 
 fn validate(tokens: ArrayView2<f64>) -> Result<()> {

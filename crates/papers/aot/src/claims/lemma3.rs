@@ -133,16 +133,14 @@ impl Claim for Lemma3 {
         let (delta, tau) = (params.get(DELTA), params.get(TAU));
         let law = Horizon { tokens: n, clusters: k, dim: params.get(DIM), delta, tau };
         let theta = self.theta(params);
-        let low = match k < 2 || delta == 0.0 || tau >= 1.0 {
-            true => 0.0, // no noise column breaks
-            false => law.break_at_least(law.clipped(theta)),
-        };
+        let low = law.break_at_least(law.clipped(theta));
         let high = law.break_bound(theta).max(low);
         Some(Computed {
             failure: Bracket::new(low, high).widened(1e-6),
             how: "from above by a union over columns and keys of normal tails, uniform in theta: a sum of \
                   exponentials is at least their number times the exponential of the mean; from below by one \
-                  noise column of each head, with Markov's inequality for its normaliser",
+                  noise column of each head, with Markov's inequality for its normaliser, and by the shortest \
+                  signal token of each head",
         })
     }
 
@@ -201,17 +199,19 @@ impl Lemma3 {
         let Promise::FailsAtMost(rate) = self.promise(params) else {
             return self.sheet().expected;
         };
-        let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
-        let law = Horizon::new(n, k, p, params.get(DELTA), params.get(TAU));
-        let Ok(law) = law else {
-            return VerdictKind::Inconclusive;
+        let [tokens, clusters, dim] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
+        let law = Horizon { tokens, clusters, dim, delta: params.get(DELTA), tau: params.get(TAU) };
+        let columns = params.get(COLUMNS);
+        let of_head = |all: usize| if columns == 0 { all } else { columns.min(all) };
+        let [signal, noise] =
+            [law.per_cluster(), tokens - law.per_cluster()].map(|all| (of_head(all) * clusters) as f64);
+        let theta = law.clipped(params.get(THETA));
+        let captured = match noise > 0.0 && law.delta > 0.0 && law.tau < 1.0 {
+            true => law.lambda(theta) * noise / law.noise_columns(),
+            false if law.equal_weights_break() => f64::INFINITY,
+            false => 0.0,
         };
-        let seen = match params.get(COLUMNS) {
-            0 => law.noise_columns(),
-            m => (m * k) as f64,
-        };
-        let share = (seen / law.noise_columns()).min(1.0);
-        let broken = share * law.lambda(law.clipped(params.get(THETA)));
+        let broken = captured + signal * law.signal_column_break(theta);
         let trials = self.default_trials(params);
         foreseen_by_draws(-(-broken).exp_m1(), rate, self.partial(params), trials)
     }

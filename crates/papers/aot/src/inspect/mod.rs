@@ -74,6 +74,15 @@ impl How {
             false => Err(Error::invalid("tau", self.tau, "must be a number in (0, 1]")),
         }
     }
+
+    /// Refuses tokens Z (d, N) that cannot be inspected with these parameters, before anything is computed.
+    ///
+    /// # Errors
+    /// As [`inspect`], but for what only the fit finds.
+    pub fn check(&self, tokens: ArrayView2<f64>) -> Result<()> {
+        self.validate()?;
+        fit::check(tokens, &self.options)
+    }
 }
 
 /// Returns the peak memory (bytes) of [`inspect`] for N tokens in d dimensions.

@@ -78,6 +78,55 @@ fn known_bases_give_the_horizon_of_the_draw() {
 }
 
 /// Rows are tokens, a third axis is layers, the scale and the mean are taken out on request.
+/// A wrong call leaves no folder behind, and one with results as it was, with --force too.
+#[test]
+fn refusals_come_before_the_folder() {
+    let files = Files::small();
+    let z = files.at("z.npy");
+    let tokens = files.data().tokens;
+    let written = |name: &str, tokens: &Array2<f64>| {
+        write_tokens(Path::new(&files.at(name)), tokens, false).unwrap();
+        files.at(name)
+    };
+    let zeros = written("zeros.npy", &Array2::zeros(tokens.dim()));
+    let mut one_nan = tokens.clone();
+    one_nan[[2, 3]] = f64::NAN;
+    let nan = written("nan.npy", &one_nan);
+    let doubled = written("doubled.npy", &(2.0 * &files.data().bases[0]));
+    let (labels, last) = (files.at("y.npy"), files.at("u1.npy"));
+    let kept = files.at("kept");
+    command(&["inspect", "--activations", &z, "--tokens-are", "columns", "--no-controls", "--out", &kept]).unwrap();
+    let results = || {
+        let mut files: Vec<_> = fs::read_dir(&kept).unwrap().map(|file| file.unwrap().path()).collect();
+        files.sort();
+        files.into_iter().map(|file| (fs::read(&file).unwrap(), file)).collect::<Vec<_>>()
+    };
+    let before = results();
+    for (activations, options, problem) in [
+        (&z, vec!["--clusters", "500"], "clusters = 500"),
+        (&z, vec!["--most-clusters", "201"], "most-clusters = 201"),
+        (&zeros, vec![], "must not all be zero"),
+        (&nan, vec![], "NaN"),
+        (&z, vec!["--tau", "2"], "tau = 2"),
+        (&z, vec!["--bases", &last, "--labels", &labels], "labels"),
+    ] {
+        for (out, force) in [(&files.at("runs/new"), false), (&kept, true)] {
+            let words = ["inspect", "--activations", activations, "--tokens-are", "columns", "--out", out];
+            let words = [&words[..], &options, if force { &["--force"] } else { &[] }].concat();
+            let refused = command(&words).unwrap_err();
+            assert!(refused.contains(problem), "{refused}");
+            assert!(!Path::new(&files.at("runs")).exists(), "{problem}");
+            assert!(results() == before, "{problem}");
+        }
+    }
+    // Found by the fit alone: what was begun is taken back.
+    let bases = ["--bases", &doubled, &last, "--labels", &labels];
+    let words =
+        [&["inspect", "--activations", &z, "--tokens-are", "columns", "--out", &files.at("runs/new")], &bases[..]];
+    assert!(command(&words.concat()).unwrap_err().contains("jointly orthonormal"));
+    assert!(!Path::new(&files.at("runs")).exists());
+}
+
 #[test]
 fn orientation_layers_scale_and_mean() {
     let files = Files::small();

@@ -172,6 +172,11 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
     assert_eq!(store::read(Path::new(&out)).unwrap().rows, rows);
     let refused = inspect(&files, &[&sizes[..], &["--skip", "1"]].concat());
     assert!(refused.unwrap_err().contains("--force"));
+    // Refused with --force too, before the rows that are there are deleted.
+    let most = rows[0].number("tokens").unwrap() / 2.0;
+    let refused = inspect(&files, &[&sizes[..], &["--clusters", &format!("{}", most + 1.0), "--force"]].concat());
+    assert!(refused.unwrap_err().contains("half the number of tokens"));
+    assert_eq!(store::read(Path::new(&out)).unwrap().rows, rows);
     let alone = ["--skip", "1", "--centre", "--no-controls", "--force"];
     inspect(&files, &[&sizes[..], &alone].concat()).unwrap();
     let rows = store::read(Path::new(&out)).unwrap().rows;

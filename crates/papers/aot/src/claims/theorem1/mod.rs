@@ -18,7 +18,9 @@
 //! theorem for networks of a few layers, from below by [`LawOfBreaks::break_at_least`].
 //!
 //! **Without noise** (δ = 0, or K = 1) every SNR is infinite before and after a layer; (8) then asks that the
-//! signal grows by 1 + ητ and no noise appears.
+//! signal grows by 1 + ητ and no noise appears. It fails where a token loses its own attention, which for τ ≥ 1/2 is
+//! decided at the first layer: [`LawOfBreaks::signal_break_at_least`] and
+//! [`LawOfBreaks::signal_matches`] bracket the probability.
 
 mod observed;
 
@@ -28,7 +30,6 @@ pub use observed::{NETWORK_TOKENS, RATIO_TOL};
 use super::setting::{hypotheses_theorem1, mixture, mixture_schema, network_schema, seconds_of_scores};
 use crate::quantities::*;
 use crate::theory::Horizon as LawOfBreaks;
-use crate::theory::printed::self_match_lambda;
 use attnlab_core::stats::{binomial, binomial_cdf, trials_for_lower_bound};
 use attnlab_lab::claim::verdict;
 use attnlab_lab::prelude::*;
@@ -177,11 +178,13 @@ pub(super) fn computed(params: &Params, layers: u64) -> Computed {
     const ROUNDING: f64 = 1e-6;
     let (law, theta) = (law_of_breaks(params), last_theta(params, layers));
     // Any layer's failure is one of the theorem: from the layer on at which all has broken, the bound stays.
-    let low = law.break_at_least(law.clipped(theta));
+    // A token that loses its own attention at the first layer may win it back later.
+    let low = law.break_at_least(law.clipped(theta)).max(law.signal_break_at_least(1.0));
     Computed {
         failure: Bracket::new(low, law.break_bound(theta).max(low)).widened(ROUNDING),
         how: "from above by a union over columns and keys of normal tails, uniform in theta up to the last \
-              layer; from below by one noise column of each head, with Markov's inequality for its normaliser",
+              layer; from below by one noise column of each head, with Markov's inequality for its normaliser, \
+              and by the shortest signal token of each head",
     }
 }
 
@@ -189,19 +192,18 @@ pub(super) fn computed(params: &Params, layers: u64) -> Computed {
 /// noise columns of head 0, or any column for 0.
 pub(super) fn shown_failure(params: &Params, layers: u64, columns: usize) -> f64 {
     let law = law_of_breaks(params);
-    if law.clusters < 2 || law.delta == 0.0 || law.tau >= 1.0 {
-        return 0.0;
+    if law.equal_weights_break() {
+        return 1.0;
     }
-    let captured = law.lambda(law.clipped(last_theta(params, layers)));
-    let expected = match columns {
-        0 => {
-            // A signal column loses its own token about τ/(1-τ) times as often as to one neighbour alone.
-            let odds = (law.tau / (1.0 - law.tau)).max(1.0);
-            captured + odds * self_match_lambda(law.tokens, law.clusters, law.dim)
-        }
-        m => (m as f64 / law.noise_columns()).min(1.0) * captured,
-    };
-    -(-expected).exp_m1()
+    let noisy = law.clusters >= 2 && law.delta > 0.0 && law.tau < 1.0;
+    let captured = if noisy { law.lambda(law.clipped(last_theta(params, layers))) } else { 0.0 };
+    if columns > 0 {
+        let share = (columns as f64 / law.noise_columns()).min(1.0);
+        return if noisy { -(-share * captured).exp_m1() } else { 0.0 };
+    }
+    // For τ ≥ 1/2 a signal column breaks at the first layer or not at all.
+    let signal = law.tokens as f64 * law.signal_column_break(1.0);
+    law.signal_break_at_least(1.0).max(-(-captured - signal).exp_m1())
 }
 
 fn seen_failure(params: &Params) -> f64 {

@@ -47,10 +47,13 @@ impl Experiment for Inspect {
             let allowed = "must hold at least one array. Write attnlab inspect --activations FILE, which fills it in";
             return Err(Error::invalid("arrays", "[]", allowed));
         }
-        if let [labels] = &self.labels[..] {
-            for array in &self.arrays {
-                Data::read_with(array.read(self.tokens_are)?, &self.bases, labels)?;
+        let how = self.fitting.how(Controls::None);
+        for array in &self.arrays {
+            let mut tokens = array.read(self.tokens_are)?;
+            if let [labels] = &self.labels[..] {
+                tokens = Data::read_with(tokens, &self.bases, labels)?.tokens;
             }
+            how.check(tokens.view()).map_err(|e| e.during(format!("array {}", array.name)))?;
         }
         Ok(())
     }

@@ -79,7 +79,8 @@ impl Experiment for InspectNetwork {
                 return Err(Error::invalid(name, "\"\"", allowed));
             }
         }
-        self.opened.network(self, "trained").map(|_| ())
+        let (_, windows) = self.opened.network(self, "trained")?;
+        self.fitting.how(CONTROLS).options.validate(windows.tokens())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {

@@ -1,7 +1,8 @@
 //! Rigorous bounds on the ways in which the pattern (30) can break that the law leaves out.
 
-use super::Horizon;
-use attnlab_core::special::{chi_cdf, chi_tail, ln_normal_tail};
+use super::{AVERAGE_TOL, Horizon};
+use attnlab_core::quadrature::integrate;
+use attnlab_core::special::{chi_cdf, chi_tail, ln_chi_density, ln_normal_tail};
 
 /// Upper bounds on expected numbers of columns, over all heads and all $\theta' \in [1, \theta]$
 /// that occur; see [`Horizon::other_breaks`].
@@ -92,6 +93,70 @@ impl Horizon {
             own: count(0.5 * (n - 1.0), rare(2.0)),
             others: count(total - n, rare(3.0 - self.delta.powi(2))),
         })
+    }
+
+    /// A lower bound on the probability that some signal column is outside the pattern (30) at `theta`, up to the
+    /// error of the quadrature: that the shortest token of some head loses its own attention.
+    ///
+    /// Given its length r, the scores of the other keys of its cluster are $\theta^2 r g_i$, and $g_i \ge x$ has
+    /// at least the probability $Q(x)$ for $x \ge 0$: that these keys are longer only helps. The token loses its
+    /// own attention iff $\sum_i e^{x_i - \theta^2 r^2} \ge c = (1-\tau)/\tau$ over the other keys. Without noise
+    /// the $N-n$ keys of other clusters have score 0 and give $f = (N-n) e^{-\theta^2 r^2}$ of it, so that one key of the
+    /// cluster is enough from $x = r + \ln(c - f)/(\theta^2 r)$ on, and none is needed where $f \ge c$. With noise f is
+    /// left out. Heads are independent.
+    ///
+    /// ```
+    /// use attnlab_aot::theory::Horizon;
+    /// // Two clusters of one token each, no noise: a token keeps a weight above 1/2 unless it is 0.
+    /// let law = Horizon { tokens: 2, clusters: 2, dim: 1, delta: 0.0, tau: 0.5 };
+    /// assert_eq!(law.signal_break_at_least(1.0), 0.0);
+    /// // Of sixty tokens some is nearly always lost in 8 dimensions, and none in 1000.
+    /// let law = Horizon { tokens: 60, dim: 8, ..law };
+    /// assert!(law.signal_break_at_least(1.0) > 0.9);
+    /// assert!(Horizon { dim: 1000, ..law }.signal_break_at_least(1.0) < 1e-100);
+    /// ```
+    pub fn signal_break_at_least(&self, theta: f64) -> f64 {
+        let each = self.own_attention_lost(theta, self.per_cluster());
+        -(self.clusters as f64 * (-each).ln_1p()).exp_m1()
+    }
+
+    /// A lower bound on the probability that a given signal column is outside the pattern (30) at `theta`, as in
+    /// [`Horizon::signal_break_at_least`]; close to it where one key is what takes the token's attention.
+    pub fn signal_column_break(&self, theta: f64) -> f64 {
+        self.own_attention_lost(theta, 1)
+    }
+
+    /// Returns `true` if all noise columns break because their weights are equal and above τ: without noise they are
+    /// 1/N. Nearer to τ than rounding, the answer is `false`.
+    pub fn equal_weights_break(&self) -> bool {
+        let above = self.tau * (self.tokens as f64) < 1.0 - 4.0 * f64::EPSILON;
+        self.clusters >= 2 && self.delta == 0.0 && above
+    }
+
+    /// A lower bound on the probability that the shortest one of `among` tokens of a cluster loses its own attention.
+    fn own_attention_lost(&self, theta: f64, among: usize) -> f64 {
+        if self.tau >= 1.0 {
+            return 1.0; // no weight exceeds 1
+        }
+        let (p, root) = (self.dim as f64, (self.dim as f64).sqrt());
+        let (n, among) = (self.per_cluster() as f64, among as f64);
+        let odds = (1.0 - self.tau) / self.tau;
+        let others = if self.delta == 0.0 { self.tokens as f64 - n } else { 0.0 };
+        // The length below which the keys of other clusters alone take the token's attention.
+        let drowned = if others > odds { (others / odds).ln().sqrt() / theta } else { 0.0 };
+        let lost = |r: f64| {
+            let scale = theta * theta * r;
+            let rest = odds - others * (-scale * r).exp();
+            let x = if rest > 0.0 { (r + rest.ln() / scale).max(0.0) } else { 0.0 };
+            let by_some_key = -((n - 1.0) * (-tail(x)).ln_1p()).exp_m1();
+            let longer = if among > 1.0 { (among - 1.0) * chi_tail(p, r).ln() } else { 0.0 };
+            by_some_key * among * (ln_chi_density(p, r) + longer).exp()
+        };
+        // χ_p has standard deviation below .71: what lies farther out is negligible, and leaving it out is safe.
+        let (low, high) = (drowned.max(root - 12.0), root + 8.0);
+        let by_key = if n > 1.0 { integrate(lost, low, high, 0.25, AVERAGE_TOL) } else { 0.0 };
+        let by_others = if drowned > 0.0 { -(among * (-chi_cdf(p, drowned)).ln_1p()).exp_m1() } else { 0.0 };
+        (by_others + by_key).clamp(0.0, 1.0)
     }
 
     fn signal_columns(&self) -> f64 {

@@ -171,10 +171,12 @@ impl Horizon {
         self.noise_columns() * self.average(|sigma| self.column(theta, sigma))
     }
 
-    /// A lower bound on the probability that the pattern is broken at `theta` by an in-cluster score, up to
-    /// the error of the quadratures: one noise column of each of the K heads, which are independent, each
-    /// with the bound of Markov's inequality on its normaliser. It tends to
-    /// $1 - 2^{-N}$ for large θ, and is far below $1 - e^{-\Lambda}$ where few columns break.
+    /// A lower bound on the probability that the pattern is broken at `theta`, up to the error of the
+    /// quadratures: the larger one of [`Horizon::signal_break_at_least`] and of the bound for noise columns that an
+    /// in-cluster score breaks. The latter takes one noise column of each of the K heads, which are independent,
+    /// each with the bound of Markov's inequality on its normaliser. It tends to
+    /// $1 - 2^{-N}$ for large θ, and is far below $1 - e^{-\Lambda}$ where few columns break. Without noise (δ = 0)
+    /// all weights of a noise column are 1/N, and with K = 1 there are none.
     ///
     /// ```
     /// use attnlab_aot::theory::Horizon;
@@ -184,12 +186,16 @@ impl Horizon {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn break_at_least(&self, theta: f64) -> f64 {
-        if self.clusters < 2 {
-            return 0.0; // there are no noise columns
+        let signal = self.signal_break_at_least(theta);
+        if self.tau >= 1.0 || self.clusters < 2 {
+            return signal;
+        }
+        if self.delta == 0.0 {
+            return if self.equal_weights_break() { 1.0 } else { signal };
         }
         let bound = |sigma| Column::new(self, theta, sigma).breaks_at_least();
         let each = self.average(bound).min(1.0);
-        -(self.clusters as f64 * (-each).ln_1p()).exp_m1()
+        signal.max(-(self.clusters as f64 * (-each).ln_1p()).exp_m1())
     }
 
     /// θ, or the θ from which on every column is broken that ever will be, if that is smaller.

@@ -125,3 +125,28 @@ fn the_other_breaks_vanish_in_the_papers_regime() {
     let loud = Horizon::new(100, 2, 64, 0.5, 0.55).unwrap();
     assert!(loud.other_breaks(1.0).own_score > 1.0);
 }
+
+/// Signal columns alone, against a midpoint sum of step 1e-3 in Python (math.erfc, the cumulated density of χ_p), and
+/// against the shares of 400 draws there in which some column broke, each at least the bound: 1, .4775 and .9975.
+#[test]
+fn tokens_lose_their_own_attention_without_noise_too() {
+    let law = |(tokens, clusters, dim, tau), delta| Horizon { tokens, clusters, dim, delta, tau };
+    for (setting, delta, theta, some, given) in [
+        ((20, 1, 8, 0.55), 0.0, 1.0, 0.756_456, 0.177_632),
+        ((40, 2, 16, 0.55), 0.0, 1.0, 0.239_544, 0.012_330_2),
+        ((40, 2, 16, 0.55), 0.1, 1.0, 0.208_295, 0.011_363_1),
+        // One token a cluster: only the keys of other clusters count.
+        ((12, 12, 3, 0.6), 0.0, 1.0, 0.999_967, 0.576_875),
+        ((60, 2, 8, 0.55), 0.0, 100.0, 0.979_439, 0.201_153),
+    ] {
+        let law = law(setting, delta);
+        let (least, column) = (law.signal_break_at_least(theta), law.signal_column_break(theta));
+        assert!((least / some - 1.0).abs() < 1e-4, "{setting:?}: {least}");
+        assert!((column / given - 1.0).abs() < 1e-4, "{setting:?}: {column}");
+        assert!(least <= law.break_bound(theta));
+    }
+    // No weight exceeds 1; equal weights 1/N exceed τ < 1/N; with K = 1 there are no noise columns.
+    assert_eq!(law((60, 1, 60, 1.0), 0.0).break_at_least(1.0), 1.0);
+    assert_eq!(law((60, 2, 60, 0.01), 0.0).break_at_least(1.0), 1.0);
+    assert!(law((60, 1, 60, 0.01), 0.0).break_at_least(1.0) < 1e-3);
+}
