@@ -74,17 +74,17 @@ pub fn decode(path: &Path, mut bytes: Vec<u8>) -> Result<String> {
         );
         return Err(content(path, problem));
     }
-    if bytes.starts_with(MARK) {
-        bytes.drain(..MARK.len());
-    }
+    let mark = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
+    bytes.drain(..mark);
     let text = String::from_utf8(bytes).map_err(|e| {
         let offset = e.utf8_error().valid_up_to();
         let bytes = e.as_bytes();
         let line = bytes[..offset].iter().filter(|b| **b == b'\n').count() + 1;
         let byte = bytes.get(offset).copied().unwrap_or_default();
         let problem = format!(
-            "line {line}: must be UTF-8 text; byte {offset} of the text, 0x{byte:02x}, is not. Convert it, from Latin-1 \
-             for example: iconv -f ISO-8859-1 -t UTF-8 \"{name}\" > \"{name}.utf8\""
+            "line {line}: must be UTF-8 text; byte {} of the text, 0x{byte:02x}, is not. Convert it, from Latin-1 \
+             for example: iconv -f ISO-8859-1 -t UTF-8 \"{name}\" > \"{name}.utf8\"",
+            mark + offset
         );
         content(path, problem)
     })?;

@@ -221,7 +221,19 @@ def settings(folder):
                 (there / name).write_text(json.dumps(content))
             tokenizer = kind.from_pretrained(there)
             case["ids"] = [tokenizer.encode(text, truncation=False, padding=False) for text in texts]
-    whole = {"texts": texts, "cases": results}
+    from tokenizers import Regex, Tokenizer, pre_tokenizers
+
+    # The expressions of Llama 3's and Qwen 2's tokenizer.json.
+    start, end = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|", r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    splitters = {}
+    for name, digits in [("llama-bpe", r"\p{N}{1,3}"), ("qwen2", r"\p{N}")]:
+        pairs = Tokenizer.from_file(str(folder / "tokenizer" / "tokenizer.json"))
+        pairs.no_truncation()
+        pairs.no_padding()
+        pairs.pre_tokenizer = pre_tokenizers.Sequence([
+            pre_tokenizers.Split(Regex(start + digits + end), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)])
+        splitters[name] = [pairs.encode(text).ids for text in texts]
+    whole = {"texts": texts, "cases": results, "splitters": splitters}
     (folder / "tokenizers-settings.expected.json").write_text(json.dumps(whole) + "\n")
 
 

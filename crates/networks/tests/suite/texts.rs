@@ -143,6 +143,83 @@ fn vocabularies_that_contradict_themselves_are_refused_by_name() {
     assert!(cased.contains("with do_lower_case: the vocabulary has \"The\""), "{cased}");
 }
 
+/// A GGUF file that has a vocabulary alone, with some settings: name below `tokenizer.ggml`, type and bytes.
+fn gguf_of(pre: &str, more: &[(&str, u32, &[u8])]) -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let texts = |texts: &[&str]| {
+        let head = [&8_u32.to_le_bytes()[..], &(texts.len() as u64).to_le_bytes()].concat();
+        texts.iter().fold(head, |bytes, t| [bytes, text(t)].concat())
+    };
+    let vocabulary: Value = serde_json::from_slice(&fs::read(data("tokenizer-gpt2/vocab.json")).unwrap()).unwrap();
+    let mut tokens: Vec<(&String, &Value)> = vocabulary.as_object().unwrap().iter().collect();
+    tokens.sort_by_key(|(_, id)| id.as_u64());
+    let tokens: Vec<&str> = tokens.iter().map(|(token, _)| &token[..]).collect();
+    let merges = fs::read_to_string(data("tokenizer-gpt2/merges.txt")).unwrap();
+    let merges: Vec<&str> = merges.lines().filter(|line| !line.starts_with("#version")).collect();
+    let kinds: Vec<u8> = (0..tokens.len()).flat_map(|i| if i == 0 { 3_i32 } else { 1 }.to_le_bytes()).collect();
+    let kinds = [&5_u32.to_le_bytes()[..], &(tokens.len() as u64).to_le_bytes(), &kinds].concat();
+    let fixed = [
+        ("model", 8, text("gpt2")),
+        ("pre", 8, text(pre)),
+        ("tokens", 9, texts(&tokens)),
+        ("merges", 9, texts(&merges)),
+        ("token_type", 9, kinds),
+    ];
+    let more = more.iter().map(|(name, kind, bytes)| (*name, *kind, bytes.to_vec()));
+    let settings: Vec<(&str, u32, Vec<u8>)> = fixed.into_iter().chain(more).collect();
+    let mut bytes = [&b"GGUF"[..], &3_u32.to_le_bytes(), &0_u64.to_le_bytes()].concat();
+    bytes.extend((settings.len() as u64).to_le_bytes());
+    for (name, kind, value) in settings {
+        bytes.extend([&text(&format!("tokenizer.ggml.{name}"))[..], &kind.to_le_bytes(), &value].concat());
+    }
+    bytes.resize(bytes.len().next_multiple_of(32), 0);
+    bytes
+}
+
+/// Defaults: llama.cpp's `llama-vocab.cpp`. Ids: Hugging Face's tokenizers with the expressions that Llama 3 and Qwen 2
+/// publish.
+#[test]
+fn vocabularies_of_gguf_files_have_the_defaults_of_their_splitter() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v.gguf");
+    let open = |pre: &str, more: &[(&str, u32, &[u8])]| {
+        fs::write(&path, gguf_of(pre, more)).unwrap();
+        Tokenizer::open(&path)
+    };
+    let expected = fs::read_to_string(data("tokenizers-settings.expected.json")).unwrap();
+    let expected: Value = serde_json::from_str(&expected).unwrap();
+    let (bos, yes, no) = (&7_u32.to_le_bytes()[..], &[1][..], &[0][..]);
+    for (pre, more, before, after) in [
+        ("llama-bpe", vec![("bos_token_id", 4, bos)], &[7][..], &[][..]),
+        ("llama3", vec![("bos_token_id", 4, bos), ("add_bos_token", 7, no)], &[], &[]),
+        ("qwen2", vec![("bos_token_id", 4, bos)], &[], &[]),
+        ("stablelm2", vec![("eos_token_id", 4, bos), ("add_eos_token", 7, yes)], &[], &[7]),
+    ] {
+        let tokenizer = open(pre, &more).unwrap();
+        let splitter = if pre.starts_with("llama") { "llama-bpe" } else { "qwen2" };
+        for (text, ids) in
+            expected["texts"].as_array().unwrap().iter().zip(expected["splitters"][splitter].as_array().unwrap())
+        {
+            let ids: Vec<u32> = serde_json::from_value(ids.clone()).unwrap();
+            let text = text.as_str().unwrap();
+            assert_eq!(tokenizer.encode(text).unwrap(), [before, &ids, after].concat(), "{pre}: {text:?}");
+        }
+    }
+    for (pre, more, part) in [
+        ("llama-bpe", vec![], "bos_token_id: must be the id of a token; pre = \"llama-bpe\" puts it around"),
+        ("gpt-2", vec![("add_bos_token", 7, yes)], "bos_token_id: must be the id of a token; add_bos_token asks"),
+        ("gpt-2", vec![("add_bos_token", 4, bos)], "add_bos_token: must be a flag"),
+        ("gpt-2", vec![("add_sep_token", 7, yes)], "add_sep_token = true: must be false"),
+        ("deepseek-llm", vec![], "pre = \"deepseek-llm\": must be one of gpt-2"),
+    ] {
+        let message = open(pre, &more).unwrap_err().to_string();
+        assert!(message.contains(part), "{pre}: {message}");
+    }
+    // The advice of the refusal works.
+    fs::copy(data("tokenizer/tokenizer.json"), folder.path().join("tokenizer.json")).unwrap();
+    compare(&open("deepseek-llm", &[]).unwrap(), "pairs");
+}
+
 /// The tokens that a part of a text has within the whole are found by their bytes.
 #[test]
 fn spans_are_bytes_of_the_text() {
