@@ -4,6 +4,7 @@
 //!   a folder of NumPy files;
 //! - [`gguf`]: settings and quantised tensors of a GGUF file;
 //! - [`npy`]: single arrays of NumPy;
+//! - [`text`]: files of text in UTF-8, packed by gzip or not;
 //! - [`transformer`]: trained networks, run in f32 with records of their parts;
 //! - [`Tokenizer`]: text into their ids and back (feature `tokenizers`, on by default).
 //!
@@ -25,6 +26,7 @@ mod index;
 mod names;
 pub mod npy;
 mod tensors;
+pub mod text;
 #[cfg(feature = "tokenizers")]
 mod tokenizer;
 mod training;

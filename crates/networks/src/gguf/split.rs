@@ -4,6 +4,7 @@
 use super::{Gguf, GgufValue};
 use crate::tensors::content;
 use attnlab_core::error::Result;
+use attnlab_core::input;
 use std::path::{Path, PathBuf};
 
 /// Name of a part: NAME-00002-of-00003.gguf.
@@ -71,7 +72,7 @@ pub(super) fn joined(mut first: Gguf) -> Result<Gguf> {
     };
     for number in 1..count {
         let path = name.part(number + 1);
-        if !path.is_file() {
+        if !input::is_file("GGUF", &path) {
             return bad(format!(
                 "split.count = {count}: all parts must be beside the first; {} is not there. Copy the missing part",
                 path.display()

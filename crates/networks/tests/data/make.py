@@ -177,6 +177,66 @@ def tokenizers(folder):
     return pairs
 
 
+def settings(folder):
+    """Tokens under the settings beside a vocabulary: per case a kind of vocabulary, the files beside it, and the ids."""
+    import tempfile
+
+    texts = TEXTS + ["</s>a <a> b</s>  <b> the tokens<a>s", " The T\u00d6KENS of a to\u0301ken \u4e2d\u6587 [SEP] end"]
+    token = lambda text, **flags: {"content": text, "lstrip": False, "rstrip": False, "single_word": False,
+                                   "normalized": False} | flags
+    end = {"__type": "AddedToken"} | token("</s>", normalized=True)
+    opt = {"tokenizer_class": "GPT2Tokenizer", "add_bos_token": True, "bos_token": end, "eos_token": end, "unk_token": end}
+    decoder = {"288": token("<a>", lstrip=True, special=True), "289": token("<b>", rstrip=True),
+               "290": token("second", single_word=True)}
+    config = "tokenizer_config.json"
+    cases = [
+        ("gpt2", {}),
+        ("gpt2", {config: opt}),
+        ("gpt2", {config: opt | {"add_eos_token": True, "errors": "replace", "model_max_length": 8}}),
+        ("gpt2", {config: {"tokenizer_class": "GPT2TokenizerFast", "add_bos_token": True}}),
+        ("gpt2", {config: {"add_bos_token": True}, "special_tokens_map.json": {"bos_token": token("</s>"), "pad_token": "<a>"}}),
+        ("gpt2", {"added_tokens.json": {"<b>": 289, "<a>": 288}}),
+        ("gpt2", {config: {"added_tokens_decoder": decoder, "additional_special_tokens": ["<a>"]}}),
+        ("gpt2", {config: {"add_prefix_space": True}}),
+        ("whole", {config: opt}),
+        ("whole", {config: {"added_tokens_decoder": decoder, "eos_token": "</s>"}}),
+        ("bert", {config: {}}),
+        ("bert", {config: {"do_lower_case": False, "model_max_length": 512}}),
+        ("bert", {config: {"do_lower_case": False, "strip_accents": True, "tokenize_chinese_chars": False}}),
+        ("bert", {config: {"strip_accents": False, "sep_token": "the", "cls_token": {"__type": "AddedToken"} | token("[UNK]")}}),
+    ]
+    words = json.loads((folder / "tokenizer-bert" / "tokenizer.json").read_text())["model"]["vocab"]
+    for case in (results := [{"vocabulary": kind, "files": files} for kind, files in cases]):
+        with tempfile.TemporaryDirectory() as there:
+            there = Path(there)
+            kind = hf.BertTokenizer if case["vocabulary"] == "bert" else hf.GPT2Tokenizer
+            if case["vocabulary"] == "bert":
+                (there / "vocab.txt").write_text("".join(word + "\n" for word in sorted(words, key=words.get)))
+            elif case["vocabulary"] == "gpt2":
+                for name in ["vocab.json", "merges.txt"]:
+                    shutil.copy(folder / "tokenizer-gpt2" / name, there)
+            else:
+                shutil.copy(folder / "tokenizer" / "tokenizer.json", there)
+            for name, content in case["files"].items():
+                (there / name).write_text(json.dumps(content))
+            tokenizer = kind.from_pretrained(there)
+            case["ids"] = [tokenizer.encode(text, truncation=False, padding=False) for text in texts]
+    from tokenizers import Regex, Tokenizer, pre_tokenizers
+
+    # The expressions of Llama 3's and Qwen 2's tokenizer.json.
+    start, end = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|", r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    splitters = {}
+    for name, digits in [("llama-bpe", r"\p{N}{1,3}"), ("qwen2", r"\p{N}")]:
+        pairs = Tokenizer.from_file(str(folder / "tokenizer" / "tokenizer.json"))
+        pairs.no_truncation()
+        pairs.no_padding()
+        pairs.pre_tokenizer = pre_tokenizers.Sequence([
+            pre_tokenizers.Split(Regex(start + digits + end), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)])
+        splitters[name] = [pairs.encode(text).ids for text in texts]
+    whole = {"texts": texts, "cases": results, "splitters": splitters}
+    (folder / "tokenizers-settings.expected.json").write_text(json.dumps(whole) + "\n")
+
+
 VOCABULARY = 288
 # Types whose blocks are drawn as bytes: entries and bytes of a block, first byte of its f16 scales and number of scales.
 BLOCKS = {"Q4_K": (256, 144, 0, 2), "Q6_K": (256, 210, 208, 1), "Q5_0": (32, 22, 0, 1), "Q5_1": (32, 24, 0, 2),
@@ -292,6 +352,7 @@ def main():
     torch.set_num_threads(1)
     networks(folder)
     gguf_llama(folder, tokenizers(folder))
+    settings(folder)
     gguf_types(folder)
 
 

@@ -4,7 +4,7 @@ use crate::parity::data;
 use crate::quantised::{changed, changes};
 use attnlab_networks::{Tokenizer, Transformer};
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 fn expected() -> Value {
@@ -45,6 +45,192 @@ fn texts_come_back() {
     let words = Tokenizer::open(&data("tokenizer-bert")).unwrap();
     let (ids, plain) = (words.encode("tokens").unwrap(), words.encode_plain("tokens").unwrap());
     assert_eq!(ids[1..ids.len() - 1], plain[..], "[CLS] and [SEP] around it");
+}
+
+/// A folder with a vocabulary of a kind and files beside it.
+fn vocabulary(kind: &str, files: &[(&str, Value)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    let read = |name: &str| fs::read_to_string(data(name)).unwrap();
+    match kind {
+        "gpt2" => {
+            put("vocab.json", &read("tokenizer-gpt2/vocab.json"));
+            put("merges.txt", &read("tokenizer-gpt2/merges.txt"));
+        }
+        "bert" => {
+            let whole: Value = serde_json::from_str(&read("tokenizer-bert/tokenizer.json")).unwrap();
+            let mut words: Vec<(&String, &Value)> = whole["model"]["vocab"].as_object().unwrap().iter().collect();
+            words.sort_by_key(|(_, id)| id.as_u64());
+            put("vocab.txt", &words.iter().map(|(word, _)| format!("{word}\n")).collect::<String>());
+        }
+        _ => put("tokenizer.json", &read("tokenizer/tokenizer.json")),
+    }
+    files.iter().for_each(|(name, content)| put(name, &content.to_string()));
+    folder
+}
+
+/// Expected ids: transformers, by `settings` of make.py.
+#[test]
+fn settings_beside_a_vocabulary_are_obeyed() {
+    let expected = fs::read_to_string(data("tokenizers-settings.expected.json")).unwrap();
+    let expected: Value = serde_json::from_str(&expected).unwrap();
+    for case in expected["cases"].as_array().unwrap() {
+        let files: Vec<(&str, Value)> =
+            case["files"].as_object().unwrap().iter().map(|(name, content)| (&name[..], content.clone())).collect();
+        let folder = vocabulary(case["vocabulary"].as_str().unwrap(), &files);
+        let tokenizer = Tokenizer::open(folder.path()).unwrap();
+        for (text, ids) in expected["texts"].as_array().unwrap().iter().zip(case["ids"].as_array().unwrap()) {
+            let ids: Vec<u32> = serde_json::from_value(ids.clone()).unwrap();
+            let text = text.as_str().unwrap();
+            assert_eq!(tokenizer.encode(text).unwrap(), ids, "{files:?}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn settings_that_are_not_understood_are_refused_by_name() {
+    let config = "tokenizer_config.json";
+    let llama = json!({"tokenizer_class": "LlamaTokenizer", "bos_token": "<|endoftext|>", "add_bos_token": true});
+    for (kind, files, part) in [
+        ("gpt2", vec![(config, json!({"split_special_tokens": true}))], "split_special_tokens = true: must be false"),
+        ("gpt2", vec![(config, json!({"normalization": true}))], "normalization = true: must be absent"),
+        ("whole", vec![(config, json!({"auto_map": {"AutoTokenizer": ["a", null]}}))], "auto_map = "),
+        ("gpt2", vec![(config, json!({"tokenizer_class": "RobertaTokenizer"}))], "tokenizer_class = \"Roberta"),
+        ("gpt2", vec![(config, json!({"add_bos_token": "yes"}))], "add_bos_token = \"yes\": must be true or false"),
+        ("gpt2", vec![(config, json!({"add_bos_token": true, "bos_token": 3}))], "bos_token = 3: must be a token"),
+        ("gpt2", vec![("config.json", json!({"model_type": "opt"}))], "must have tokenizer_config.json beside it"),
+        ("gpt2", vec![("added_tokens.json", json!({"<a>": 300}))], "\"<a>\": id = 300: must be 288"),
+        ("gpt2", vec![("added_tokens.json", json!({"<a>": -1}))], "<a> = -1: must be a whole number"),
+        ("whole", vec![(config, llama)], "add_bos_token = true: must be false, as the post_processor"),
+        ("whole", vec![(config, json!({"add_prefix_space": true}))], "add_prefix_space = true: must be false"),
+        ("whole", vec![(config, json!({"do_lower_case": true}))], "do_lower_case = true: must be false"),
+        ("bert", vec![(config, json!({"cls_token": null, "unk_token": "<unk>"}))], "unk_token = \"<unk>\": must be"),
+        ("bert", vec![(config, json!({"tokenizer_class": "AlbertTokenizer"}))], "must be one of BertTokenizer"),
+        ("gpt2", vec![(config, json!([1]))], "must be an object"),
+    ] {
+        let folder = vocabulary(kind, &files);
+        let message = Tokenizer::open(folder.path()).unwrap_err().to_string();
+        assert!(message.contains(part), "{files:?}: {message}");
+    }
+}
+
+#[test]
+fn vocabularies_that_contradict_themselves_are_refused_by_name() {
+    let folder = vocabulary("gpt2", &[]);
+    let refused = |name: &str, text: &str| {
+        fs::write(folder.path().join(name), text).unwrap();
+        Tokenizer::open(folder.path()).unwrap_err().to_string()
+    };
+    let merges = fs::read_to_string(folder.path().join("merges.txt")).unwrap();
+    fs::write(folder.path().join("merges.txt"), "#version: 0.2\n").unwrap();
+    let twice = refused("vocab.json", r#"{"a": 0, "b": 1, "c": 1}"#);
+    assert!(twice.contains("\"c\" = 1: must have an id of its own; \"b\" has it too"), "{twice}");
+    let hole = refused("vocab.json", r#"{"a": 0, "b": 1, "c": 3}"#);
+    assert!(hole.contains("2 is missing, before 3, that of \"c\""), "{hole}");
+    let kind = refused("vocab.json", r#"{"a": 0, "b": "1"}"#);
+    assert!(kind.contains("\"b\" = \"1\": must be a whole number"), "{kind}");
+    // A byte order mark is no part of either file.
+    let vocabulary = fs::read_to_string(data("tokenizer-gpt2/vocab.json")).unwrap();
+    fs::write(folder.path().join("vocab.json"), format!("\u{feff}{vocabulary}")).unwrap();
+    fs::write(folder.path().join("merges.txt"), format!("\u{feff}{merges}")).unwrap();
+    compare(&Tokenizer::open(folder.path()).unwrap(), "pairs");
+    let words = tempfile::tempdir().unwrap();
+    fs::write(words.path().join("vocab.txt"), "[UNK]\n[CLS]\n[SEP]\nthe\nthe\n").unwrap();
+    let twice = Tokenizer::open(words.path()).unwrap_err().to_string();
+    assert!(twice.contains("line 5: must be a token of its own; \"the\" has the id 3"), "{twice}");
+    fs::write(words.path().join("vocab.txt"), "[UNK]\n[CLS]\n[SEP]\nThe\n").unwrap();
+    let cased = Tokenizer::open(words.path()).unwrap_err().to_string();
+    assert!(cased.contains("with do_lower_case: the vocabulary has \"The\""), "{cased}");
+}
+
+/// A GGUF file that has a vocabulary alone, with some settings: name below `tokenizer.ggml`, type and bytes.
+fn gguf_of(pre: &str, more: &[(&str, u32, &[u8])]) -> Vec<u8> {
+    let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();
+    let texts = |texts: &[&str]| {
+        let head = [&8_u32.to_le_bytes()[..], &(texts.len() as u64).to_le_bytes()].concat();
+        texts.iter().fold(head, |bytes, t| [bytes, text(t)].concat())
+    };
+    let vocabulary: Value = serde_json::from_slice(&fs::read(data("tokenizer-gpt2/vocab.json")).unwrap()).unwrap();
+    let mut tokens: Vec<(&String, &Value)> = vocabulary.as_object().unwrap().iter().collect();
+    tokens.sort_by_key(|(_, id)| id.as_u64());
+    let tokens: Vec<&str> = tokens.iter().map(|(token, _)| &token[..]).collect();
+    let merges = fs::read_to_string(data("tokenizer-gpt2/merges.txt")).unwrap();
+    let merges: Vec<&str> = merges.lines().filter(|line| !line.starts_with("#version")).collect();
+    let kinds: Vec<u8> = (0..tokens.len()).flat_map(|i| if i == 0 { 3_i32 } else { 1 }.to_le_bytes()).collect();
+    let kinds = [&5_u32.to_le_bytes()[..], &(tokens.len() as u64).to_le_bytes(), &kinds].concat();
+    let fixed = [
+        ("model", 8, text("gpt2")),
+        ("pre", 8, text(pre)),
+        ("tokens", 9, texts(&tokens)),
+        ("merges", 9, texts(&merges)),
+        ("token_type", 9, kinds),
+    ];
+    let more = more.iter().map(|(name, kind, bytes)| (*name, *kind, bytes.to_vec()));
+    let settings: Vec<(&str, u32, Vec<u8>)> = fixed.into_iter().chain(more).collect();
+    let mut bytes = [&b"GGUF"[..], &3_u32.to_le_bytes(), &0_u64.to_le_bytes()].concat();
+    bytes.extend((settings.len() as u64).to_le_bytes());
+    for (name, kind, value) in settings {
+        bytes.extend([&text(&format!("tokenizer.ggml.{name}"))[..], &kind.to_le_bytes(), &value].concat());
+    }
+    bytes.resize(bytes.len().next_multiple_of(32), 0);
+    bytes
+}
+
+/// Defaults: llama.cpp's `llama-vocab.cpp`. Ids: Hugging Face's tokenizers with the expressions that Llama 3 and Qwen 2
+/// publish.
+#[test]
+fn vocabularies_of_gguf_files_have_the_defaults_of_their_splitter() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v.gguf");
+    let open = |pre: &str, more: &[(&str, u32, &[u8])]| {
+        fs::write(&path, gguf_of(pre, more)).unwrap();
+        Tokenizer::open(&path)
+    };
+    let expected = fs::read_to_string(data("tokenizers-settings.expected.json")).unwrap();
+    let expected: Value = serde_json::from_str(&expected).unwrap();
+    let (bos, yes, no) = (&7_u32.to_le_bytes()[..], &[1][..], &[0][..]);
+    for (pre, more, before, after) in [
+        ("llama-bpe", vec![("bos_token_id", 4, bos)], &[7][..], &[][..]),
+        ("llama3", vec![("bos_token_id", 4, bos), ("add_bos_token", 7, no)], &[], &[]),
+        ("qwen2", vec![("bos_token_id", 4, bos)], &[], &[]),
+        ("stablelm2", vec![("eos_token_id", 4, bos), ("add_eos_token", 7, yes)], &[], &[7]),
+    ] {
+        let tokenizer = open(pre, &more).unwrap();
+        let splitter = if pre.starts_with("llama") { "llama-bpe" } else { "qwen2" };
+        for (text, ids) in
+            expected["texts"].as_array().unwrap().iter().zip(expected["splitters"][splitter].as_array().unwrap())
+        {
+            let ids: Vec<u32> = serde_json::from_value(ids.clone()).unwrap();
+            let text = text.as_str().unwrap();
+            assert_eq!(tokenizer.encode(text).unwrap(), [before, &ids, after].concat(), "{pre}: {text:?}");
+        }
+    }
+    for (pre, more, part) in [
+        ("llama-bpe", vec![], "bos_token_id: must be the id of a token; pre = \"llama-bpe\" puts it around"),
+        ("gpt-2", vec![("add_bos_token", 7, yes)], "bos_token_id: must be the id of a token; add_bos_token asks"),
+        ("gpt-2", vec![("add_bos_token", 4, bos)], "add_bos_token: must be a flag"),
+        ("gpt-2", vec![("add_sep_token", 7, yes)], "add_sep_token = true: must be false"),
+        ("deepseek-llm", vec![], "pre = \"deepseek-llm\": must be one of gpt-2"),
+    ] {
+        let message = open(pre, &more).unwrap_err().to_string();
+        assert!(message.contains(part), "{pre}: {message}");
+    }
+    // The advice of the refusal works.
+    fs::copy(data("tokenizer/tokenizer.json"), folder.path().join("tokenizer.json")).unwrap();
+    compare(&open("deepseek-llm", &[]).unwrap(), "pairs");
+}
+
+/// The tokens that a part of a text has within the whole are found by their bytes.
+#[test]
+fn spans_are_bytes_of_the_text() {
+    let tokenizer = Tokenizer::open(&data("tokenizer")).unwrap();
+    let text = "the attention of na\u{ef}ve tokens";
+    let tokens = tokenizer.encode_with_spans(text).unwrap();
+    let ids: Vec<u32> = tokens.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, tokenizer.encode_plain(text).unwrap());
+    assert!(tokens.windows(2).all(|pair| pair[0].1.start <= pair[1].1.start));
+    assert_eq!(tokens.last().unwrap().1.end, text.len());
+    assert!(tokens.iter().all(|(_, span)| text.get(span.clone()).is_some()));
 }
 
 #[test]

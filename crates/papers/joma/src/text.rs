@@ -4,6 +4,7 @@ use crate::network::{Batch, Targets};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use attnlab_core::rng::Streams;
+use attnlab_networks::text;
 use rand::seq::SliceRandom;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// Pairs of file names that are training and validation part of a text.
 const PARTS: [[&str; 2]; 3] =
     [["wiki.train.tokens", "wiki.valid.tokens"], ["train.txt", "valid.txt"], ["train.txt", "validation.txt"]];
+
+/// Largest file, in bytes; WikiText-103 has half of it.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// Word of every word that is too rare.
 const UNKNOWN: &str = "<unk>";
@@ -27,13 +31,13 @@ pub struct Text {
 }
 
 impl Text {
-    /// Reads a text in UTF-8: a file, whose last part of the share `held_out` is the validation part, or a folder
+    /// Reads a text ([`text`]): a file, whose last part of the share `held_out` is the validation part, or a folder
     /// with `wiki.train.tokens` and `wiki.valid.tokens`, with `train.txt` and `valid.txt`, or with `.txt` files,
     /// which are joined by name. Words are those of [`words`]; words of the training part that occur fewer than
     /// `least` times, and words of the validation part that are not in it, are one word.
     ///
     /// # Errors
-    /// A file that is not there or not UTF-8; a folder without texts.
+    /// A file that is not there, not UTF-8 or larger than 1 GiB; a folder without texts.
     pub fn read(path: &Path, least: usize, held_out: f64) -> Result<Self> {
         if !path.is_dir() {
             return Ok(Self::split(&file(path)?, least, held_out));
@@ -117,8 +121,7 @@ impl Text {
 }
 
 fn file(path: &Path) -> Result<String> {
-    input::read_to_string("text", path)
-        .map_err(|e| Error::io(path, e, "Give a file of text in UTF-8, or a folder of such files"))
+    text::read(path, MOST_BYTES, "Give a file of text in UTF-8, or a folder of such files")
 }
 
 /// Part of a text, cut into parallel streams of equal length and these into windows. A batch is one window of every

@@ -52,7 +52,7 @@ struct Args {
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive)]
     #[arg(allow_negative_numbers = true)]
     window: Vec<u64>,
-    /// Text: tokens between the beginnings of two windows [default: the windows]
+    /// Text: tokens between the beginnings of two windows [default: the windows less special tokens]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive)]
     #[arg(allow_negative_numbers = true)]
     stride: Vec<u64>,
@@ -114,8 +114,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
         settings.detokenise = args.detokenise.clone();
     }
     if !args.window.is_empty() {
-        settings.windows = sizes(&args.window);
-        settings.strides = sizes(&args.window);
+        settings.set_windows(sizes(&args.window))?;
     }
     if !args.stride.is_empty() {
         settings.strides = sizes(&args.stride);

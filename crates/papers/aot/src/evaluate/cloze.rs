@@ -2,7 +2,7 @@
 
 use super::files::{Cloze, Located};
 use super::statistics::{ACCURACY, Found, accuracy};
-use super::{Cut, common};
+use super::{Cut, common, first_beyond};
 use attnlab_core::error::{Error, Result};
 use attnlab_networks::Transformer;
 use attnlab_networks::transformer::log_loss;
@@ -30,8 +30,23 @@ struct Candidate {
     short: Vec<u32>,
     /// The same and the rest of the sentence.
     full: Vec<u32>,
-    /// Number of tokens of `short` and of `full` before the candidate.
+    /// Numbers of tokens of `short` and of `full` before the candidate.
+    starts: [usize; 2],
+}
+
+/// Tokens of a text that a candidate is in, and the index of the candidate's first.
+struct Sequence {
+    ids: Vec<u32>,
     start: usize,
+}
+
+impl Sequence {
+    /// Encodes the whole text once; the candidate begins where the text leaves `known`, the text before it.
+    fn new(text: &str, known: &str, cut: &Cut) -> Result<Self> {
+        let (ids, spans): (Vec<u32>, Vec<_>) = cut.tokenizer.encode_with_spans(text)?.into_iter().unzip();
+        let before = common(text.as_bytes(), known.as_bytes());
+        Ok(Sequence { start: first_beyond(&spans, before), ids })
+    }
 }
 
 impl Question {
@@ -40,21 +55,20 @@ impl Question {
         let apply = |text: &str| cut.detokenise.apply(text).into_owned();
         let (before, after) = cloze.sides();
         let before = format!("{} {}", cloze.passage.join(" "), before);
-        let known = cut.tokenizer.encode_plain(apply(&before).trim_end())?;
+        let known = apply(&before);
         let mut sequences = vec![];
         for candidate in &cloze.candidates {
             let short = format!("{}{candidate}", with_space(&before));
             let full = format!("{short}{after}");
-            let short = cut.tokenizer.encode_plain(apply(&short).trim_end())?;
-            let full = cut.tokenizer.encode_plain(apply(&full).trim_end())?;
-            sequences.push((short, full));
+            let [short, full] = [short, full].map(|text| Sequence::new(apply(&text).trim_end(), known.trim_end(), cut));
+            sequences.push((short?, full?));
         }
-        let starts: Vec<usize> = sequences.iter().map(|(short, _)| common(short, &known)).collect();
-        let least = starts.iter().zip(&sequences).map(|(s, (_, full))| *s.min(&common(full, &known)));
-        let shared = least.min().unwrap_or(0);
-        let longest = sequences.iter().map(|(short, full)| short.len().max(full.len()));
-        let longest = longest.max().unwrap_or(0) - shared;
-        let mut begin = [cut.before, &known[..shared]].concat();
+        let all = || sequences.iter().flat_map(|(short, full)| [short, full]);
+        let first: &[u32] = sequences.first().map_or(&[], |(short, _)| &short.ids);
+        // Tokens with which all sequences begin, none of which belongs to a candidate.
+        let shared = all().map(|s| s.start.min(common(&s.ids, first))).min().unwrap_or(0);
+        let longest = all().map(|s| s.ids.len()).max().unwrap_or(0) - shared;
+        let mut begin = [cut.before, &first[..shared]].concat();
         let room = (cut.context + 1).saturating_sub(longest);
         if room <= cut.before.len() || begin.is_empty() {
             let problem = format!(
@@ -68,13 +82,13 @@ impl Question {
         if shortened {
             begin.drain(cut.before.len()..cut.before.len() + begin.len() - room);
         }
-        let candidates = sequences.into_iter().zip(&starts).map(|((short, full), start)| Candidate {
-            short: short[shared..].to_vec(),
-            full: full[shared..].to_vec(),
-            start: start - shared,
+        let candidates = sequences.iter().map(|(short, full)| Candidate {
+            short: short.ids[shared..].to_vec(),
+            full: full.ids[shared..].to_vec(),
+            starts: [short, full].map(|s| s.start - shared),
         });
         let candidates: Vec<Candidate> = candidates.collect();
-        if candidates.iter().any(|c| c.short.len() <= c.start) {
+        if candidates.iter().any(|c| c.short.len() <= c.starts[0]) {
             return Err(question.refused("must have candidates that are tokens of their own"));
         }
         Ok(Question { shared: begin, candidates, answer: cloze.answer, frequent: cloze.most_frequent(), shortened })
@@ -111,10 +125,11 @@ impl Question {
                 true => full[..candidate.short.len()].to_vec(),
                 false => losses(&candidate.short)?,
             };
-            let short = &short[candidate.start..];
+            let [start, start_of_full] = candidate.starts;
+            let short = &short[start..];
             scores.push(-short.iter().sum::<f64>());
             scores.push(short.len() as f64);
-            scores.push(-full[candidate.start.min(full.len())..].iter().sum::<f64>());
+            scores.push(-full[start_of_full.min(full.len())..].iter().sum::<f64>());
         }
         Ok(scores)
     }

@@ -4,6 +4,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Change of a text before it is cut into tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -74,23 +75,13 @@ impl Detokeniser {
         }
     }
 
-    /// Splits a changed text into pieces and says of each whether its tokens count.
-    pub(super) fn pieces(self, text: &str) -> Vec<(&str, bool)> {
+    /// Finds the bytes of a changed text whose tokens do not count. The space before a word belongs to its tokens.
+    pub(super) fn uncounted(self, text: &str) -> Vec<Range<usize>> {
         if self != Detokeniser::PtbWithoutUnk {
-            return vec![(text, true)];
+            return vec![];
         }
-        let mut pieces = vec![];
-        let mut rest = text;
-        while let Some(at) = rest.find(UNKNOWN) {
-            // The space before a word belongs to its tokens.
-            let start = at - usize::from(rest[..at].ends_with(' '));
-            let end = at + UNKNOWN.len();
-            pieces.extend([(&rest[..start], true), (&rest[start..end], false)]);
-            rest = &rest[end..];
-        }
-        pieces.push((rest, true));
-        pieces.retain(|(piece, _)| !piece.is_empty());
-        pieces
+        let unknown = text.match_indices(UNKNOWN);
+        unknown.map(|(at, word)| at - usize::from(text[..at].ends_with(' '))..at + word.len()).collect()
     }
 }
 
@@ -174,14 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn unknown_words_are_pieces_of_their_own() {
-        let ptb = Detokeniser::PtbWithoutUnk;
+    fn unknown_words_have_the_space_before_them() {
         let text = "<unk> and the <unk> rose";
-        let pieces = ptb.pieces(text);
-        let expected = [("<unk>", false), (" and the", true), (" <unk>", false), (" rose", true)];
-        assert_eq!(pieces, expected);
-        let whole: String = pieces.iter().map(|(piece, _)| *piece).collect();
-        assert_eq!(whole, text);
-        assert_eq!(Detokeniser::Ptb.pieces(text), [(text, true)]);
+        assert_eq!(Detokeniser::PtbWithoutUnk.uncounted(text), [0..5, 13..19]);
+        assert!(Detokeniser::Ptb.uncounted(text).is_empty());
     }
 }

@@ -45,6 +45,7 @@ use attnlab_networks::{Tokenizer, Transformer};
 use clap::ValueEnum;
 use files::Read;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Task that a network is evaluated on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -109,8 +110,13 @@ pub(crate) fn special_before(tokenizer: &Tokenizer) -> Result<Vec<u32>> {
     Ok(whole[..start.unwrap_or(0)].to_vec())
 }
 
+/// Index of the first token that stands for text beyond this byte, or the number of tokens.
+fn first_beyond(spans: &[Range<usize>], byte: usize) -> usize {
+    spans.iter().position(|span| span.end > byte).unwrap_or(spans.len())
+}
+
 /// Length of the common beginning of two sequences.
-fn common(a: &[u32], b: &[u32]) -> usize {
+fn common<T: PartialEq>(a: &[T], b: &[T]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }
 

@@ -2,7 +2,7 @@
 
 use super::files::Located;
 use super::statistics::{ACCURACY, Found, accuracy, entropy_of_counts, ratio};
-use super::{Cut, common};
+use super::{Cut, first_beyond};
 use attnlab_core::error::{Error, Result};
 use attnlab_networks::transformer::log_loss;
 use attnlab_networks::{Tokenizer, Transformer};
@@ -69,11 +69,10 @@ impl Passage {
         let Some(space) = words.rfind(char::is_whitespace) else {
             return Err(bad("must have at least two words, the last of which is predicted"));
         };
-        let start = text.len() - words.len() + space;
-        let whole = cut.tokenizer.encode_plain(text)?;
-        let known = cut.tokenizer.encode_plain(text[..start].trim_end())?;
+        let before = text[..text.len() - words.len() + space].trim_end().len();
+        let (whole, spans): (Vec<u32>, Vec<_>) = cut.tokenizer.encode_with_spans(text)?.into_iter().unzip();
         // A token that spans the space belongs to the last word.
-        let word = common(&whole, &known);
+        let word = first_beyond(&spans, before);
         let mut ids = [cut.before, &whole].concat();
         let mut word = cut.before.len() + word;
         if word == 0 || word == ids.len() {

@@ -5,6 +5,7 @@ use super::statistics::{Found, entropy_of_counts, ratio};
 use attnlab_core::error::{Error, Result};
 use attnlab_networks::Transformer;
 use attnlab_networks::transformer::log_loss;
+use std::ops::Range;
 
 /// Names of the readings.
 pub(super) const READINGS: [&str; 3] = ["loss per token", "loss per word", "loss per byte"];
@@ -35,6 +36,20 @@ struct Window {
     last: usize,
 }
 
+/// Flag per token: none of its bytes is in an uncounted part of the text. Both are in the order of the text.
+fn counted(spans: &[Range<usize>], uncounted: &[Range<usize>]) -> Vec<bool> {
+    let mut next = uncounted.iter().peekable();
+    let flag = |span: &Range<usize>| {
+        // A token without bytes of its own counts as the place where it stands.
+        let end = span.end.max(span.start + 1);
+        while next.peek().is_some_and(|part| part.end <= span.start) {
+            next.next();
+        }
+        next.peek().is_none_or(|part| part.start >= end)
+    };
+    spans.iter().map(flag).collect()
+}
+
 impl Windows {
     pub(super) fn new(text: &str, cut: &Cut, window: usize, stride: usize) -> Result<Self> {
         let special = cut.before.len();
@@ -48,17 +63,21 @@ impl Windows {
         }
         let len = window - special;
         if stride == 0 || stride > len {
-            let allowed = format!(
-                "must be from 1 to {len}, the tokens of the text in a window; beyond, some tokens would not be predicted"
-            );
+            let allowed = match special {
+                0 => format!(
+                    "must be from 1 to {len}, the tokens of the text in a window; beyond, some tokens would not be \
+                     predicted"
+                ),
+                _ => format!(
+                    "must be from 1 to {len}: of the window of {window} the tokenizer's special tokens take {special}, \
+                     and beyond, some tokens would not be predicted. Write --stride {len}, or leave --stride out"
+                ),
+            };
             return Err(Error::invalid("stride", stride, allowed));
         }
         let changed = cut.detokenise.apply(text);
-        let (mut ids, mut counted) = (vec![], vec![]);
-        for (piece, counts) in cut.detokenise.pieces(&changed) {
-            ids.extend(cut.tokenizer.encode_plain(piece)?);
-            counted.resize(ids.len(), counts);
-        }
+        let (ids, spans): (Vec<u32>, Vec<_>) = cut.tokenizer.encode_with_spans(&changed)?.into_iter().unzip();
+        let counted = counted(&spans, &cut.detokenise.uncounted(&changed));
         if ids.len() < 3 {
             let allowed = "must have at least 3 tokens, so that there is something to predict; give a longer text";
             return Err(Error::invalid("data", format!("{} tokens", ids.len()), allowed));

@@ -218,6 +218,96 @@ fn unknown_words_of_ptb_do_not_count() {
     assert!(without[0][0] < with[0][0]);
 }
 
+/// A tokenizer as SentencePiece's are converted: a space before every text, `<s>` before its tokens, and of letters alone.
+fn sentencepiece(folder: &Folder) -> PathBuf {
+    let mut vocabulary = serde_json::Map::new();
+    for token in ["<unk>", "<s>", "\u{2581}"].map(String::from).into_iter().chain(('a'..='z').map(String::from)) {
+        vocabulary.insert(token, vocabulary.len().into());
+    }
+    let added = |id: u32, token: &str| {
+        serde_json::json!({"id": id, "content": token, "single_word": false, "lstrip": false, "rstrip": false,
+            "normalized": false, "special": true})
+    };
+    let whole = serde_json::json!({
+        "version": "1.0", "truncation": null, "padding": null, "added_tokens": [added(0, "<unk>"), added(1, "<s>")],
+        "normalizer": {"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": "\u{2581}"},
+            {"type": "Replace", "pattern": {"String": " "}, "content": "\u{2581}"}]},
+        "pre_tokenizer": null,
+        "post_processor": {"type": "TemplateProcessing",
+            "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+            "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
+        "decoder": null,
+        "model": {"type": "BPE", "dropout": null, "unk_token": "<unk>", "continuing_subword_prefix": null,
+            "end_of_word_suffix": null, "fuse_unk": true, "byte_fallback": false, "ignore_merges": false,
+            "vocab": vocabulary, "merges": []}});
+    folder.with("tokenizer.json", whole.to_string())
+}
+
+/// Counted by hand: a text of letters is cut into these, every space is a token, and one is before the text.
+#[test]
+fn a_text_is_encoded_once_and_cut_afterwards() {
+    let folder = Folder::new();
+    let (network, _) = llama();
+    let tokenizer = Tokenizer::open(&sentencepiece(&folder)).unwrap();
+    let text = folder.with("t.txt", "we see <unk> here and <unk> there");
+    let read = files::read(&[text], Task::Text).unwrap();
+    let count = |detokenise| {
+        let passes = Passes { detokenise, window: 32, stride: 31 };
+        let items = Prepared::new(&read, &tokenizer, network.architecture(), passes).unwrap();
+        let scored = scores(&network, &items);
+        let counts = items.reading("loss per token", &scored, 0.95).unwrap().counts;
+        let get = |name: &str| counts.iter().find(|(known, _)| *known == name).unwrap().1;
+        (get("tokens of the text"), get("tokens predicted"))
+    };
+    // 17 letters; <unk>, matched before all else, twice; the 6 spaces of the text; one before each of its three parts
+    // between added tokens.
+    let (all, predicted) = count(Detokeniser::Ptb);
+    assert_eq!((all, predicted), (28.0, 28.0), "<s> predicts the first token");
+    let (same, counted) = count(Detokeniser::PtbWithoutUnk);
+    assert_eq!(same, all, "the same tokens are read");
+    assert_eq!(all - counted, 4.0, "a space and <unk>, twice");
+    let passage = folder.with("p.txt", "we see the sea");
+    let read = files::read(&[passage], Task::Lambada).unwrap();
+    let items = Prepared::new(&read, &tokenizer, network.architecture(), plain(Detokeniser::Off)).unwrap();
+    let scored = scores(&network, &items);
+    let counts = items.reading("loss per last word", &scored, 0.95).unwrap().counts;
+    assert_eq!(counts[1], ("last tokens", 4.0), "the space and three letters");
+    assert_eq!(items.tokens(0), 15, "<s>, a space before each word, and the letters but the last");
+    let question = folder.with("q.txt", "1 a cat ran .\n2 the XXXXX ran .\tdog\t\tcat|dog|hens\n");
+    let read = files::read(&[question], Task::Cbt).unwrap();
+    let items = Prepared::new(&read, &tokenizer, network.architecture(), plain(Detokeniser::Off)).unwrap();
+    let scored = scores(&network, &items);
+    let lengths: Vec<f64> = scored[0].chunks(3).map(|s| s[1]).collect();
+    assert_eq!(lengths, [4.0, 4.0, 5.0], "the space and the letters of a candidate");
+}
+
+/// The largest stride under special tokens is the default.
+#[test]
+fn the_default_stride_leaves_room_for_special_tokens() {
+    let folder = Folder::new();
+    fs::copy(gguf(), folder.0.path().join("llama.gguf")).unwrap();
+    sentencepiece(&folder);
+    let file = folder.with("t.txt", "we see the sea and the hill and the oak and the gulls");
+    let mut settings = Evaluate::of_files(folder.0.path(), Task::Text, std::slice::from_ref(&file)).unwrap();
+    assert_eq!((&settings.windows[..], &settings.strides[..]), (&[32][..], &[31][..]));
+    settings.controls = false;
+    assert_eq!(rows(&settings, &folder.0.path().join("out"), 1).lines().count(), 3);
+    settings.set_windows(vec![16, 8]).unwrap();
+    assert_eq!(settings.strides, [15, 7]);
+    let plain = Evaluate::of_files(&gguf(), Task::Text, &[file.clone()]).unwrap();
+    assert_eq!(plain.strides, [32], "no special tokens");
+    let tokenizer = Tokenizer::open(folder.0.path()).unwrap();
+    let read = files::read(&[&file], Task::Text).unwrap();
+    let passes = Passes { detokenise: Detokeniser::Off, window: 16, stride: 16 };
+    let refused = Prepared::new(&read, &tokenizer, llama().0.architecture(), passes).err().unwrap().to_string();
+    assert!(
+        refused.contains("stride = 16: must be from 1 to 15") && refused.contains("Write --stride 15"),
+        "{refused}"
+    );
+}
+
 const QUESTION: &str = "1 the cat sat .\n2 a dog ran .\n3 the XXXXX ran off .\tdog\t\tcat|dog|hen\n";
 
 #[test]

@@ -75,6 +75,48 @@ fn malformed_files_are_refused_with_their_place() {
     assert!(missing.to_string().contains("--data"));
 }
 
+/// "the oak and the hill\nshe saw the the\n", packed by Python's gzip.
+const PACKED: &[u8] =
+    b"\x1f\x8b\x08\0\0\0\0\0\x02\x03+\xc9HU\xc8O\xccVH\xccKQ(\x01\xb232sr\xb8\x8a\x81\x8c\xe2\xc4r\xb0\
+    \x00\x10s\x01\x00(Hm6%\0\0\0";
+
+/// A byte order mark, line ends and gzip are no part of a text; other encodings are refused with what converts them.
+#[test]
+fn texts_in_the_wild_are_read_or_named() {
+    let folder = Folder::new();
+    let values = |name: &str, text: &[u8]| match files::read(&[folder.with(name, text)], Task::Lambada).unwrap() {
+        Read::Passages(passages) => passages.into_iter().map(|p| p.value).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let expected = ["the oak and the hill", "she saw the the"];
+    let json = "{\"text\": \"the oak and the hill\"}\r\n{\"text\": \"she saw the the\"}\n";
+    for (name, text) in [
+        ("mark.txt", "\u{feff}the oak and the hill\nshe saw the the\n".as_bytes()),
+        ("mark", format!("\u{feff}{json}").as_bytes()),
+        ("mark.jsonl", format!("\u{feff}{json}").as_bytes()),
+        ("lines.txt", b"the oak and the hill\r\nshe saw the the\r\n"),
+        ("packed.txt.gz", PACKED),
+        ("packed", PACKED),
+    ] {
+        assert_eq!(values(name, text), expected, "{name}");
+    }
+    let question = "\u{feff}1 the cat sat .\r\n2 the XXXXX ran .\tdog\t\tcat|dog\r\n";
+    assert!(files::read(&[folder.with("mark.cbt", question)], Task::Cbt).is_ok());
+    let text = files::read(&[folder.with("text.txt", "\u{feff}a b\r\nc")], Task::Text).unwrap();
+    assert_eq!(text, Read::Text("a b\nc".into()));
+    let documents = files::documents(&folder.with("docs.txt", "\u{feff}one\r\n<|endoftext|>\r\ntwo")).unwrap();
+    assert_eq!(documents.iter().map(|d| &d.value[..]).collect::<Vec<_>>(), ["one\n", "two"]);
+    for (name, text, part) in [
+        ("wide.txt", &b"\xff\xfea\0 \0b\0"[..], "UTF-16LE: must be UTF-8. Convert it: iconv -f UTF-16 -t UTF-8"),
+        ("wide.jsonl", b"\xfe\xff\0a\0 \0b", "UTF-16BE: must be UTF-8. Convert it: iconv -f UTF-16 -t UTF-8"),
+        ("latin.txt", b"fine here\nna\xefve\n", "line 2: must be UTF-8 text; byte 12 of the text, 0xef, is not"),
+        ("torn.gz", &PACKED[..30], "must be a whole gzip file"),
+    ] {
+        let message = files::read(&[folder.with(name, text)], Task::Lambada).unwrap_err().to_string();
+        assert!(message.contains(part), "{name}: {message}");
+    }
+}
+
 #[test]
 fn texts_are_joined_and_equal_files_are_read_once() {
     let folder = Folder::new();

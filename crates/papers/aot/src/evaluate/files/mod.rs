@@ -1,6 +1,7 @@
 //! Files of benchmarks and texts: plain text, JSON lines, parquet (feature `parquet`), and CBT's own format.
 //!
-//! Files are believed after they have been checked: a wrong one is refused with file and line (of parquet: row).
+//! A file may be packed by gzip, and a byte order mark is no text ([`attnlab_networks::text`]). Files are believed after
+//! they have been checked: a wrong one is refused with file and line (of parquet: row).
 
 mod questions;
 
@@ -8,8 +9,7 @@ pub use questions::Cloze;
 
 use super::Task;
 use attnlab_core::error::{Error, Result};
-use attnlab_core::input;
-use attnlab_networks::sha256;
+use attnlab_networks::{sha256, text};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -118,7 +118,7 @@ pub fn documents(path: &Path) -> Result<Vec<Located<String>>> {
     let bytes = bytes(path)?;
     let documents = match Format::of(path, &bytes) {
         Format::Plain => {
-            let text = utf8(path, bytes)?;
+            let text = text::decode(path, bytes)?;
             let mut parts = vec![];
             let mut part = (1, String::new());
             for (i, line) in text.split_inclusive('\n').enumerate() {
@@ -144,7 +144,7 @@ fn passages(path: &Path) -> Result<Vec<Located<String>>> {
     let bytes = bytes(path)?;
     match Format::of(path, &bytes) {
         Format::Plain => {
-            let text = utf8(path, bytes)?;
+            let text = text::decode(path, bytes)?;
             let lines = text.lines().enumerate();
             let lines = lines.filter(|(_, line)| !line.trim().is_empty());
             let located = |(i, line): (usize, &str)| Located {
@@ -162,7 +162,7 @@ fn passages(path: &Path) -> Result<Vec<Located<String>>> {
 fn texts(path: &Path) -> Result<String> {
     let bytes = bytes(path)?;
     match Format::of(path, &bytes) {
-        Format::Plain => utf8(path, bytes),
+        Format::Plain => text::decode(path, bytes),
         format => {
             let mut text = String::new();
             for record in records(path, bytes, format)? {
@@ -217,8 +217,12 @@ enum Format {
 impl Format {
     /// The form, by the first bytes or the name.
     fn of(path: &Path, bytes: &[u8]) -> Format {
-        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
+        // The form of texts.jsonl.gz is that of texts.jsonl.
+        let unpacked = path.with_extension("");
+        let named = if path.extension().is_some_and(|e| e == "gz") { &unpacked } else { path };
+        let extension = named.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let first = unmarked.iter().find(|b| !b.is_ascii_whitespace());
         match extension {
             _ if bytes.starts_with(b"PAR1") => Format::Parquet,
             "parquet" => Format::Parquet,
@@ -233,22 +237,9 @@ fn content(path: &Path, problem: String) -> Error {
     Error::Content { path: path.to_path_buf(), problem }
 }
 
+/// The bytes of a file, out of gzip.
 fn bytes(path: &Path) -> Result<Vec<u8>> {
-    let advice = "Give a text, JSON lines or a parquet file with --data";
-    let length = fs::metadata(path).map_err(|e| Error::io(path, e, advice))?.len();
-    if length > MOST_BYTES {
-        let problem = format!("must have at most {MOST_BYTES} bytes; it has {length}. Give a part of it");
-        return Err(content(path, problem));
-    }
-    input::read("text", path).map_err(|e| Error::io(path, e, advice))
-}
-
-fn utf8(path: &Path, bytes: Vec<u8>) -> Result<String> {
-    String::from_utf8(bytes).map_err(|e| {
-        let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-        let line = valid.iter().filter(|b| **b == b'\n').count() + 1;
-        content(path, format!("line {line}: must be UTF-8 text"))
-    })
+    text::read_bytes(path, MOST_BYTES, "Give a text, JSON lines or a parquet file with --data")
 }
 
 /// The records of a file of JSON lines or parquet.
@@ -256,7 +247,7 @@ fn records(path: &Path, bytes: Vec<u8>, format: Format) -> Result<Vec<Located<Va
     if format == Format::Parquet {
         return rows(path, bytes);
     }
-    let text = utf8(path, bytes)?;
+    let text = text::decode(path, bytes)?;
     let mut records = vec![];
     for (i, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
@@ -296,7 +287,7 @@ fn rows(path: &Path, _: Vec<u8>) -> Result<Vec<Located<Value>>> {
         }
     }
     let read = || -> Result<Vec<Located<Value>>, parquet::errors::ParquetError> {
-        let reader = SerializedFileReader::new(input::open("text", path)?)?;
+        let reader = SerializedFileReader::new(attnlab_core::input::open("text", path)?)?;
         let mut records = vec![];
         for (i, row) in reader.get_row_iter(None)?.enumerate() {
             let row = row?;

@@ -1,7 +1,8 @@
 //! Questions of the Children's Book Test, in its own format and as the hub has them.
 
-use super::{Format, Located, bytes, content, needs, records, utf8};
+use super::{Format, Located, bytes, content, needs, records};
 use attnlab_core::error::Result;
+use attnlab_networks::text;
 use serde_json::Value;
 use std::path::Path;
 
@@ -41,7 +42,7 @@ impl Cloze {
 pub(super) fn questions(path: &Path) -> Result<Vec<Located<Cloze>>> {
     let bytes = bytes(path)?;
     match Format::of(path, &bytes) {
-        Format::Plain => numbered(path, &utf8(path, bytes)?),
+        Format::Plain => numbered(path, &text::decode(path, bytes)?),
         format => records(path, bytes, format)?.iter().map(of_hub).collect(),
     }
 }

@@ -10,15 +10,14 @@ pub(crate) use pictures::{choice, numbered};
 
 use crate::PAPERS;
 use crate::evaluate::cost::measure;
-use crate::evaluate::{Detokeniser, Passes, Task};
-use attnlab_core::input;
+use crate::evaluate::{Detokeniser, Passes, Task, special_before};
 use attnlab_core::stats::validate_level;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext};
 use attnlab_networks::transformer::TransformerArchitecture;
-use attnlab_networks::{Checkpoint, sha256};
+use attnlab_networks::{Checkpoint, Tokenizer, sha256};
 use clap::ValueEnum;
 use passes::Cache;
 use serde::{Deserialize, Serialize};
@@ -64,26 +63,42 @@ settings! {
 
 impl Evaluate {
     /// Returns the evaluation of a network on files, with the hashes of both, the task's own detokenisers, and windows
-    /// of the network's context but at most 1024 tokens.
+    /// of the network's context but at most 1024 tokens ([`Evaluate::set_windows`]).
     ///
     /// # Errors
-    /// Files that cannot be read.
+    /// Files that cannot be read; those of [`Evaluate::set_windows`].
     pub fn of_files(network: &Path, task: Task, data: &[PathBuf]) -> Result<Self> {
         let architecture = TransformerArchitecture::of_network(network)?;
         let window = architecture.context.min(1024);
-        Ok(Evaluate {
+        let mut settings = Evaluate {
             network: network.to_path_buf(),
             network_hash: Checkpoint::open(network)?.digest()?,
             task,
             data: data.to_vec(),
             data_hash: hash_of(data)?,
             detokenise: task.detokenisers().to_vec(),
-            windows: vec![window],
-            strides: vec![window],
             controls: task != Task::Cost,
             context: window,
             ..Self::defaults()?
-        })
+        };
+        settings.set_windows(vec![window])?;
+        Ok(settings)
+    }
+
+    /// Sets the windows, each with the largest stride that it may have: the tokens of the text in it. Special tokens
+    /// that the tokenizer puts before a text begin every window and are not of the text.
+    ///
+    /// # Errors
+    /// A text without the network's tokenizer.
+    pub fn set_windows(&mut self, windows: Vec<usize>) -> Result<()> {
+        let special = match self.task {
+            Task::Text => special_before(&Tokenizer::open(&self.network)?)?.len(),
+            _ => 0,
+        };
+        // A window without room for text is refused by its size.
+        self.strides = windows.iter().map(|window| window.saturating_sub(special).max(1)).collect();
+        self.windows = windows;
+        Ok(())
     }
 
     /// Choices of forward passes, each with the parameters of its rows.

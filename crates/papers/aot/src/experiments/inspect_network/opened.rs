@@ -3,10 +3,8 @@
 use super::InspectNetwork;
 use crate::inspect::network::Windows;
 use attnlab_core::error::{Error, Result};
-use attnlab_core::input;
 use attnlab_core::rng::Streams;
-use attnlab_networks::{Checkpoint, Transformer, sha256};
-use std::fs;
+use attnlab_networks::{Checkpoint, Transformer, sha256, text};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -89,15 +87,7 @@ fn open(settings: &InspectNetwork) -> Result<Opened> {
 /// Reads a text.
 ///
 /// # Errors
-/// A file that cannot be read, is larger than 1 GiB or is not UTF-8.
+/// A file that cannot be read, is larger than 1 GiB or is not UTF-8 ([`text`]).
 pub fn text_of(path: &Path) -> Result<String> {
-    let advice = "Give a text file with --text";
-    let length = fs::metadata(path).map_err(|e| Error::io(path, e, advice))?.len();
-    let content = |problem: String| Error::Content { path: path.to_path_buf(), problem };
-    if length > MOST_BYTES {
-        let problem = format!("must have at most {MOST_BYTES} bytes; it has {length}. Give a part of it");
-        return Err(content(problem));
-    }
-    let bytes = input::read("text", path).map_err(|e| Error::io(path, e, advice))?;
-    String::from_utf8(bytes).map_err(|e| content(format!("must be UTF-8 text ({e})")))
+    text::read(path, MOST_BYTES, "Give a text file with --text")
 }
