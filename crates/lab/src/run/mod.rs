@@ -3,6 +3,7 @@
 pub mod check;
 pub mod checkpoints;
 pub mod context;
+pub mod disk;
 pub mod export;
 pub mod files;
 pub mod grid;
