@@ -149,9 +149,7 @@ fn of_places(places: &[&Data], noun: Noun) -> Vec<String> {
     }
     sentences.extend(power(places));
     sentences.extend(hypotheses(places));
-    let theta = span(places, |data| number(data, "theta_crit"));
-    let updates = span(places, |data| number(data, "exact_updates"));
-    sentences.push(format!("Horizon: theta {theta}, exact updates {updates}."));
+    sentences.push(horizon(places));
     sentences
 }
 
@@ -193,16 +191,35 @@ fn kind(reason: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Share of true mixtures that the test would have called consistent, where the rows have it.
+/// Share of true mixtures that the test would have called consistent, where the rows have it: those of the fit and, for a
+/// network, those of the sizes of its heads.
 fn power(places: &[&Data]) -> Option<String> {
-    let of = |data: &Data| number(data, "power");
-    let known: Vec<&Data> = places.iter().filter(|data| of(data).is_some()).copied().collect();
-    let least = known.iter().min_by(|a, b| of(a).unwrap_or(1.0).total_cmp(&of(b).unwrap_or(1.0)))?;
+    let of = |name: &'static str| {
+        let known: Vec<(&Data, f64)> = places.iter().filter_map(|data| Some((*data, number(data, name)?))).collect();
+        let (least, _) = known.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let shares: Vec<f64> = known.iter().map(|known| known.1).collect();
+        Some(format!("{}, least {}", range(&shares), interval(least, name)))
+    };
+    let of_fit = of("power")?;
+    let of_heads = of("power_heads").map_or(String::new(), |heads| format!("; of the sizes of the heads {heads}"));
     Some(format!(
-        "Power: true mixtures of these sizes would be called consistent in a share of {} of draws; least {}.",
-        span(&known, of),
-        interval(least, "power")
+        "Power, the share of true mixtures of these sizes that would be called consistent: {of_fit}{of_heads}."
     ))
+}
+
+/// Range of the horizon, and the subspaces that it is of where the rows say so.
+fn horizon(places: &[&Data]) -> String {
+    let theta = span(places, |data| number(data, "theta_crit"));
+    let updates = span(places, |data| number(data, "exact_updates"));
+    let mut of: Vec<(&str, usize)> = vec![];
+    for subspaces in places.iter().map(|data| word(data, "horizon_of")).filter(|word| !word.is_empty()) {
+        match of.iter_mut().find(|(known, _)| *known == subspaces) {
+            Some((_, count)) => *count += 1,
+            None => of.push((subspaces, 1)),
+        }
+    }
+    let of: Vec<String> = of.into_iter().map(|(words, count)| format!("; of {words} at {count}")).collect();
+    format!("Horizon: theta {theta}, exact updates {updates}{}.", of.concat())
 }
 
 /// Numbers of places at which a hypothesis fails, and its margins there.
@@ -323,14 +340,15 @@ mod tests {
     #[test]
     fn power_and_controls_are_said_where_the_rows_have_them() {
         let mut data = judged("consistent", json!([]), 1.0);
-        let more = json!({"power": 0.9, "power_low": 0.8, "power_high": 0.95,
+        let more = json!({"power": 0.9, "power_low": 0.8, "power_high": 0.95, "power_heads": 0.5, "horizon_of": "known subspaces",
             "permuted": {"verdict": "not-such-a-mixture", "theta_crit": 1.5}, "labels": {"theta_crit": 1.0}});
         data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let text = of_arrays(&[row(json!({}), data)]).unwrap().join("\n");
         for part in [
             "1 array: 1 of 1 consistent",
             "All hypotheses of Theorem 1 hold.",
-            "in a share of 0.9 of draws; least 0.9 (0.8 to 0.95).",
+            "that would be called consistent: 0.9, least 0.9 (0.8 to 0.95); of the sizes of the heads 0.5, least 0.5.",
+            "exact updates 2; of known subspaces at 1.",
             "coordinate permuted: 0 of 1 consistent with Definition 1, 1 not such a mixture, 0 undecided; horizon theta 1.5.",
             "labels permuted: horizon theta 1.",
         ] {

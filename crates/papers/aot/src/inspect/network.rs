@@ -19,7 +19,7 @@ use attnlab_lab::run::store::number;
 use attnlab_networks::transformer::{Recordings, TransformerArchitecture};
 use attnlab_networks::{Checkpoint, Tokenizer, Transformer, kind, layer};
 use attnlab_theory::measure::spectrum;
-use ndarray::{Array2, s};
+use ndarray::{Array1, Array2, Axis, s};
 use serde_json::{Map, Value, json};
 
 /// Ids of a text in windows of equal length, each with the special tokens that the tokenizer puts around a text.
@@ -180,10 +180,16 @@ impl Passes {
 }
 
 impl Place {
-    /// Subtracts the mean token of each stream if `centre`, as the fit does.
-    pub fn centred(self, centre: bool) -> Self {
-        let centred = |z: Array2<f64>| controls::centred(z.view(), centre);
-        Place { before: self.before.map(centred), residual: centred(self.residual), ..self }
+    /// Subtracts `mean` (d,), that of the residual stream, from it, and from the place before the mean of its own tokens;
+    /// nothing if there is none.
+    pub fn centre(&mut self, mean: Option<&Array1<f64>>) {
+        let Some(mean) = mean else { return };
+        self.residual -= &mean.view().insert_axis(Axis(1));
+        if let Some(before) = &mut self.before
+            && let Some(mean) = before.mean_axis(Axis(1))
+        {
+            *before -= &mean.insert_axis(Axis(1));
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use attnlab_lab::run::store;
 use attnlab_networks::transformer::Recordings;
 use attnlab_networks::{Checkpoint, Transformer};
 use attnlab_theory::measure::{labelled_snr, nearest_subspace, stable_rank};
-use ndarray::{Array2, s};
+use ndarray::{Array2, Axis, s};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -143,8 +143,10 @@ fn heads_and_weights_are_those_of_the_plain_definitions() {
     // Random subspaces of p of d dimensions hold a share near p/d of a token: SNR² near p/(d − p), and more since the
     // best of K is taken.
     assert!(number("chance_before") > 0.3 && number("chance_before") < 2.0);
-    let centred = passes.place(2).unwrap().centred(true);
-    let mean = centred.residual.mean_axis(ndarray::Axis(1)).unwrap();
+    let mut centred = passes.place(2).unwrap();
+    let mean = centred.residual.mean_axis(Axis(1));
+    centred.centre(mean.as_ref());
+    let mean = centred.before.unwrap().mean_axis(Axis(1)).unwrap();
     assert!(mean.iter().all(|x| x.abs() < 1e-12));
     let cosines = bases[0].t().dot(&bases[1]);
     let gram = cosines.t().dot(&cosines);
@@ -222,16 +224,16 @@ fn floats(path: &Path) -> ndarray::ArrayD<f32> {
 fn records_are_those_of_the_forward_pass() {
     let files = Files::small();
     let text = data("passage.txt");
-    let sizes = ["--text", text.to_str().unwrap(), "--tokens", "24", "--window", "12", "--skip", "2", "--no-controls"];
+    let sizes = ["--text", text.to_str().unwrap(), "--tokens", "48", "--window", "12", "--skip", "2", "--no-controls"];
     let names = "residual,scores,weights,logits,inputs,outputs,hidden";
     inspect(&files, &[&sizes[..], &["--record", names]].concat()).unwrap();
     let folder = Path::new(&files.at("network")).join("record");
     let network = llama();
-    let cut = windows(&network, [24, 12, 2]).unwrap();
+    let cut = windows(&network, [48, 12, 2]).unwrap();
     let ids: ndarray::ArrayD<i64> = npy::read(fs::File::open(folder.join("ids.npy")).unwrap()).unwrap();
-    assert_eq!(ids.shape(), [2, 12]);
+    assert_eq!(ids.shape(), [4, 12]);
     assert!(ids.iter().zip(cut.ids()).all(|(a, b)| *a == i64::from(*b)));
-    for window in 0..2 {
+    for window in 0..4 {
         let plain = network.forward(&cut.ids()[12 * window..12 * (window + 1)], &Recordings::all()).unwrap();
         let file = |name: &str| floats(&folder.join(format!("{name}.window-{window}.npy")));
         assert_eq!(file("residual.place-0"), plain.embedding.clone().unwrap().into_dyn());
@@ -252,8 +254,9 @@ fn records_are_those_of_the_forward_pass() {
             }
         }
     }
-    let files_of_window = 3 + 6 * network.architecture().layers + network.architecture().layers;
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1 + 2 * files_of_window);
+    // Of a window: the embedding, after the last norm, the logits, and six quantities of every block.
+    let files_of_window = 3 + 6 * network.architecture().layers;
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1 + 4 * files_of_window);
     let refused = inspect(&files, &[&sizes[..], &["--record", "residual,weight"]].concat()).unwrap_err();
     assert!(refused.contains("unknown recording 'weight'"), "{refused}");
     let shard = inspect(&files, &[&sizes[..], &["--record", "logits", "--shard", "0/2"]].concat());

@@ -15,6 +15,7 @@ use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory};
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Checkpoint, Transformer, sha256};
+use ndarray::Axis;
 use opened::Cache;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -125,14 +126,16 @@ impl Experiment for InspectNetwork {
         let place = cell.get(PLACE).and_then(Value::as_u64).unwrap_or(0) as usize;
         let (network, _) = self.opened.network(self, variant)?;
         let during = |e: Error| e.during(format!("{variant} network, place {place}"));
-        let recorded = self.opened.passes(self, variant).and_then(|passes| passes.place(place)).map_err(during)?;
+        let mut recorded = self.opened.passes(self, variant).and_then(|passes| passes.place(place)).map_err(during)?;
         let how = self.fitting.how(CONTROLS);
         let mut data = inspect(recorded.residual.view(), &how, streams).map_err(during)?;
+        // The subspaces of the heads are held against the tokens that the rest of the row is of.
+        let mean = recorded.residual.mean_axis(Axis(1)).filter(|_| self.fitting.centre);
+        recorded.centre(mean.as_ref());
         if let Some(attention) = &recorded.attention {
             let findings = attention.findings(self.fitting.level)?;
             data.insert("attention".into(), findings.into());
         }
-        let recorded = recorded.centred(self.fitting.centre);
         if let Some(heads) = head_findings(&network, &recorded, self.fitting.level, streams)? {
             data.insert("heads".into(), heads.into());
         }
