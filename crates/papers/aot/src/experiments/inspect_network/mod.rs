@@ -1,6 +1,7 @@
 //! A network on a text against the theory, place by place: `attnlab inspect NETWORK --text FILE`. Settings:
 //! `settings.toml`.
 
+mod heads;
 mod opened;
 mod pictures;
 

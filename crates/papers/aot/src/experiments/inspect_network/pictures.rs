@@ -1,13 +1,12 @@
 //! The figures of `inspect_network`, from its rows: places along the network on the horizontal axis.
 
-use super::{InspectNetwork, PLACE, VARIANT, VARIANTS};
+use super::{InspectNetwork, PLACE, VARIANT, VARIANTS, heads};
 use crate::experiments::parts::{bounded, limit_11, measured, number, within};
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::cells;
-use attnlab_lab::figure::{Axis, Cell, Figure, Heat, Measured, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::figure::{Axis, Figure, Measured, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::Row;
-use attnlab_lab::run::store::as_number;
 use serde_json::Map;
 use std::collections::BTreeSet;
 
@@ -47,7 +46,7 @@ pub fn figures(settings: &InspectNetwork, rows: &[Row]) -> Result<Vec<Figure>> {
          Random weights: the same architecture before training. Tokens shuffled: the same tokens in random order.",
         settings.fitting.tau,
     ))];
-    figures.extend(along.by_head(&network, settings.fitting.level));
+    figures.extend(heads::figure(&rows, &network, settings.fitting.level));
     figures.extend(along.weights(&network));
     Ok(figures)
 }
@@ -127,53 +126,6 @@ impl Along<'_> {
         drawn(match name {
             "entropy" => panel.with_any(dotted("largest", 3, ceiling())),
             _ => panel,
-        })
-    }
-
-    /// The figure of the heads of the network as given, heads × blocks, where there are any.
-    fn by_head(&self, network: &str, level: f64) -> Option<Figure> {
-        let trained = |row: &&&Row| row.word(VARIANT).is_ok_and(|v| v == VARIANTS[0].0);
-        let blocks: Vec<(f64, &Row)> = self.rows.iter().filter(trained).map(|row| (row.parameter(PLACE), row))
-            .filter_map(|(place, row)| Some((place.ok()?, *row))).filter(|(place, _)| *place > 0.0).collect();
-        let x: Vec<f64> = blocks.iter().map(|(block, _)| *block).collect();
-        let interval = format!("{} % interval over windows", 100.0 * level);
-        let map = |title: &str, part: &str, name: &str, y: &str, bar: Axis| {
-            let entry = |block: usize, name: &str, head: usize| {
-                let list = within(blocks[block].1, part)?.get(name)?.as_array()?;
-                list.get(head).and_then(as_number)
-            };
-            let length = |block: usize| Some(within(blocks[block].1, part)?.get(name)?.as_array()?.len());
-            let heads = (0..blocks.len()).filter_map(length).max().unwrap_or(0);
-            let heads: Vec<f64> = (1..=heads).map(|head| head as f64).collect();
-            let heat = Heat::over(&x, &heads, bar, |i, j| {
-                let end = |end: &str| entry(i, &format!("{name}_{end}"), j).filter(|x| x.is_finite());
-                Cell::of(Measured { value: entry(i, name, j).unwrap_or(f64::NAN), interval: end("low").zip(end("high")) })
-            });
-            let heat = heat.explained(interval.clone(), "");
-            let finite = heat.cells.iter().flatten().any(|cell| cell.value.is_finite());
-            finite.then(|| Panel::new(title, Axis::whole("block"), Axis::whole(y)).coloured(heat))
-        };
-        let nats = || Axis::linear("entropy (nats)");
-        let sink = Axis::linear("weight on the first token").from_to(0.0, 1.0);
-        let factor = map("what a block does to the SNR", "heads", "factor_by_head", "subspace", Axis::linear("factor of the SNR"));
-        let panels = [
-            map("attention entropy", "attention", "entropy_by_head", "head", nats()),
-            map("share of the first token", "attention", "sink_by_head", "head", sink),
-            map("entropy without the first token", "attention", "entropy_without_sink_by_head", "head", nats()),
-            factor.map(|mut panel| {
-                panel.heat = panel.heat.map(|heat| heat.parted_at(1.0));
-                panel
-            }),
-        ];
-        let panels: Vec<Panel> = panels.into_iter().flatten().collect();
-        (!panels.is_empty()).then(|| {
-            let title = format!("Heads of {network}");
-            Figure::page(format!("{}_heads", InspectNetwork::NAME), title, 2, panels).captioned(
-                "Means over the queries of all windows, a row per head and a column per block. Entropy of a query's \
-                 weights; share of the weight of the other queries on the first token of their window; entropy of the \
-                 weights on the other tokens, scaled to sum 1. Factor: SNR (6) after the block over SNR before it of the \
-                 tokens of a head's subspace; heads that share their values share a subspace.",
-            )
         })
     }
 
