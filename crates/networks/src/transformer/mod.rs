@@ -88,13 +88,12 @@ impl Transformer {
     pub fn open(path: &Path) -> Result<Self> {
         let (from, family, mut architecture) = described(path)?;
         let checkpoint = Checkpoint::open(&from)?;
-        // Base models (`AutoModel`) are stored without the head that their settings announce.
-        if architecture.output == OutputHead::Own && !checkpoint.names().any(|name| name == family.names.output) {
-            architecture.output = OutputHead::Absent;
-        }
         let needed = architecture.parameters().saturating_mul(4);
         memory::ensure(&format!("reading {}", path.display()), needed)?;
         let weights = Source::new(&checkpoint, &family.names).weights(&architecture, family.qkv)?;
+        if architecture.output == OutputHead::Own && weights.output.is_none() {
+            architecture.output = OutputHead::Absent;
+        }
         Ok(Transformer { path: path.to_path_buf(), architecture, weights })
     }
 

@@ -198,7 +198,9 @@ fn power(places: &[&Data]) -> Option<String> {
         let known: Vec<(&Data, f64)> = places.iter().filter_map(|data| Some((*data, number(data, name)?))).collect();
         let (least, _) = known.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
         let shares: Vec<f64> = known.iter().map(|known| known.1).collect();
-        Some(format!("{}, least {}", range(&shares), interval(least, name)))
+        let least = interval(least, name);
+        let equal = shares.iter().all(|share| *share == shares[0]);
+        Some(if equal { least } else { format!("{}, least {least}", range(&shares)) })
     };
     let of_fit = of("power")?;
     let of_heads = of("power_heads").map_or(String::new(), |heads| format!("; of the sizes of the heads {heads}"));
@@ -340,20 +342,27 @@ mod tests {
     #[test]
     fn power_and_controls_are_said_where_the_rows_have_them() {
         let mut data = judged("consistent", json!([]), 1.0);
-        let more = json!({"power": 0.9, "power_low": 0.8, "power_high": 0.95, "power_heads": 0.5, "horizon_of": "known subspaces",
-            "permuted": {"verdict": "not-such-a-mixture", "theta_crit": 1.5}, "labels": {"theta_crit": 1.0}});
+        let more = json!({
+            "power": 0.9, "power_low": 0.8, "power_high": 0.95, "power_heads": 0.5, "horizon_of": "known subspaces",
+            "permuted": {"verdict": "not-such-a-mixture", "theta_crit": 1.5}, "labels": {"theta_crit": 1.0},
+        });
         data.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let text = of_arrays(&[row(json!({}), data)]).unwrap().join("\n");
+        let mut weaker = json!({"power": 0.25, "power_low": 0.125, "power_high": 0.5});
+        let text = of_arrays(&[row(json!({}), data.clone())]).unwrap().join("\n");
         for part in [
             "1 array: 1 of 1 consistent",
             "All hypotheses of Theorem 1 hold.",
-            "that would be called consistent: 0.9, least 0.9 (0.8 to 0.95); of the sizes of the heads 0.5, least 0.5.",
+            "that would be called consistent: 0.9 (0.8 to 0.95); of the sizes of the heads 0.5.",
             "exact updates 2; of known subspaces at 1.",
-            "coordinate permuted: 0 of 1 consistent with Definition 1, 1 not such a mixture, 0 undecided; horizon theta 1.5.",
+            "coordinate permuted: 0 of 1 consistent with Definition 1, 1 not such a mixture, 0 undecided; horizon theta \
+             1.5.",
             "labels permuted: horizon theta 1.",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+        weaker.as_object_mut().unwrap().insert("verdict".into(), "undecided".into());
+        let text = of_arrays(&[row(json!({}), data), row(json!({}), weaker)]).unwrap().join("\n");
+        assert!(text.contains("consistent: 0.25 to 0.9, least 0.25 (0.125 to 0.5); of the sizes"), "{text}");
     }
 
     #[test]
