@@ -73,7 +73,7 @@ pub struct Table {
     pub title: String,
     /// Sentences under the heading.
     pub text: Vec<String>,
-    /// Names of the columns.
+    /// Names of the columns; empty: the table is its heading and its sentences.
     pub header: Vec<String>,
     /// Cells, row by row.
     pub rows: Vec<Vec<String>>,
@@ -169,6 +169,9 @@ fn plain_table(page: &mut String, table: &Table) {
     put!(page, "<h2>{}</h2>", escape(&table.title));
     for text in &table.text {
         put!(page, "<p>{}</p>", escape(text));
+    }
+    if table.header.is_empty() {
+        return;
     }
     let row = |cells: &[String], tag: &str| -> String {
         let cell = |text: &String| format!("<{tag}>{}</{tag}>", escape(text));

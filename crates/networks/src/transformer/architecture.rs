@@ -110,7 +110,7 @@ pub enum OutputHead {
     Tied,
     /// A matrix of its own.
     Own,
-    /// None: an encoder whose result is its hidden states.
+    /// None: an encoder whose result is its hidden states, or a network that is stored without its head.
     Absent,
 }
 

@@ -222,8 +222,8 @@ impl Transformer {
             (OutputHead::Own, Some(own)) => Ok(own.view()),
             (OutputHead::Tied, _) => Ok(self.weights.tokens.view()),
             _ => {
-                let family = self.architecture.family;
-                let message = format!("a network of the family {family} gives no logits");
+                let path = self.path.display();
+                let message = format!("{path} holds no language-model head, so that the network gives no logits");
                 Err(Error::undefined(message))
             }
         }

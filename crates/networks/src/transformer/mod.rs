@@ -81,17 +81,20 @@ pub struct HeadMatrices<'a> {
 impl Transformer {
     /// Opens a folder with `config.json` and safetensors, a GGUF file (the first part of a split one), a folder with one GGUF file, or the checkpoints
     /// of a language network that `attnlab train` trained, of which the newest is taken. All numbers are read into memory
-    /// as f32.
+    /// as f32. A file without the matrix of the output has [`OutputHead::Absent`] and gives no logits.
     ///
     /// # Errors
     /// A missing or malformed file; an unknown family; a setting or a tensor that is unknown, missing or of another
     /// shape than announced, by name; a network that the memory cannot hold.
     pub fn open(path: &Path) -> Result<Self> {
-        let (from, family, architecture) = described(path)?;
+        let (from, family, mut architecture) = described(path)?;
         let checkpoint = Checkpoint::open(&from)?;
         let needed = architecture.parameters().saturating_mul(4);
         memory::ensure(&format!("reading {}", path.display()), needed)?;
         let weights = Source::new(&checkpoint, &family.names).weights(&architecture, family.qkv)?;
+        if architecture.output == OutputHead::Own && weights.output.is_none() {
+            architecture.output = OutputHead::Absent;
+        }
         Ok(Transformer { path: path.to_path_buf(), architecture, weights })
     }
 

@@ -103,7 +103,7 @@ impl Recordings {
         let needed = records.saturating_add(pass.saturating_mul(4));
         memory::ensure(&format!("a forward pass of {tokens} tokens with its recordings"), needed)?;
         if self.has("logits") && a.output == OutputHead::Absent {
-            let allowed = format!("must be absent; a network of the family {} gives none", a.family);
+            let allowed = "must be absent; the network has no language-model head";
             return Err(Error::invalid("recordings", "logits", allowed));
         }
         match self.layers.as_ref().and_then(BTreeSet::last) {

@@ -171,10 +171,12 @@ impl<'a> Source<'a> {
             false => None,
         };
         let output = match a.output {
+            // Base models (`AutoModel`) are stored without the head that their settings announce.
+            OutputHead::Own if !self.has(n.output) => None,
             OutputHead::Own => Some(self.unprefixed(n.output, a.vocabulary, d)?),
             OutputHead::Tied => {
                 // Some writers store the table twice; then both must be the same.
-                if self.checkpoint.names().any(|name| name == n.output) {
+                if self.has(n.output) {
                     let copy = self.unprefixed(n.output, a.vocabulary, d)?;
                     if copy != tokens {
                         let problem = format!(
@@ -289,9 +291,13 @@ impl<'a> Source<'a> {
         Ok(array.into_iter().collect())
     }
 
+    fn has(&self, name: &str) -> bool {
+        self.checkpoint.names().any(|known| known == name)
+    }
+
     fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<ArrayD<f32>> {
         let path = self.checkpoint.path();
-        if !self.checkpoint.names().any(|known| known == name) {
+        if !self.has(name) {
             let problem = format!("tensor {name}: must be there, with shape {shape:?}");
             return Err(content(path, problem));
         }

@@ -42,7 +42,12 @@ pub(super) fn list(data: &Map<String, Value>, name: &str) -> String {
 
 pub(super) fn interval(data: &Map<String, Value>, name: &str) -> String {
     let [estimate, low, high] = ["", "_low", "_high"].map(|end| value(data, &format!("{name}{end}")));
-    format!("{estimate} ({low} to {high})")
+    // One window has no interval.
+    let none = ["-", "undefined"];
+    match none.contains(&low.as_str()) && none.contains(&high.as_str()) {
+        true => estimate,
+        false => format!("{estimate} ({low} to {high})"),
+    }
 }
 
 pub(super) fn verdict(data: &Map<String, Value>) -> String {

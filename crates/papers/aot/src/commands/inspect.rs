@@ -3,22 +3,26 @@
 use super::findings::{lines, tables};
 use super::network_findings;
 use super::results::{Destination, Shown, computed};
+use super::summary;
 use crate::arrays::{TokensAre, list};
 use crate::experiments::inspect::Inspect;
 use crate::experiments::inspect_network::InspectNetwork;
 use crate::experiments::inspect_networks::InspectNetworks;
+use crate::inspect::network::record;
 use crate::inspect::{Fitting, Scale};
 use attnlab_core::error::{Error, Result};
-use attnlab_lab::command::{Command, Out, RowOptions, Status, input};
+use attnlab_lab::command::{Command, Out, RowOptions, Status, input, note};
 use attnlab_lab::experiment::ranges::Ranges;
+use attnlab_networks::transformer::Recordings;
 use clap::Args as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   attnlab inspect SmolLM2-135M --text book.txt
   attnlab inspect SmolLM2-135M --text book.txt --centre --skip 1 --tokens 4096 --window 512
   attnlab inspect SmolLM2-135M all-MiniLM-L6-v2 --text book.txt --centre --skip 1
+  attnlab inspect SmolLM2-135M --text book.txt --record residual,weights
   attnlab inspect --activations layer*.npy --tokens-are rows
   attnlab inspect --activations states.safetensors --tokens-are rows --scale fitted --centre
   attnlab inspect --activations z.npy --tokens-are columns --bases u0.npy u1.npy --labels y.npy
@@ -32,10 +36,13 @@ interval; tests it on the half of the tokens that the fit did not see; and puts 
 hypothesis of Theorem 1 with its margin, the horizon of these very tokens, SNR against the law, ranks,
 and controls: every coordinate permuted over the tokens, a Gaussian of the same second moments, labels
 permuted. For a network: the same of the residual stream after every block, the SNR in the subspaces
-of its own heads before and after the block, entropy and energy of attention, stable ranks of weights;
-controls: the same architecture with random weights, the same tokens in random order.
+of its own heads before and after the block, entropy and energy of attention, the share of attention on
+the first token of a window, stable ranks of weights; controls: the same architecture with random
+weights, the same tokens in random order. A network without a language-model head is enough.
+--record writes what the network as given computes to DIR/record, in float32 with tokens as columns:
+NumPy files per window and block, such as weights.block-03.window-0.npy (heads, N, N).
 
-Rows, rows.csv, the figures and inspect.html go to the folder. The same files and seed give the same
+A summary comes first. Rows, rows.csv, the figures and inspect.html go to the folder. The same files and seed give the same
 rows; a run that was stopped goes on. docs/inspect.md says what every name means and how often the
 test is right.";
 
@@ -63,6 +70,9 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
     #[arg(allow_negative_numbers = true, requires = "network")]
     skip: u64,
+    /// Quantities written to DIR/record: residual, inputs, scores, weights, outputs, hidden, logits
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', requires = "network")]
+    record: Vec<String>,
     /// Files with tokens, one array per layer
     #[arg(long, value_name = "FILE", num_args = 1..)]
     activations: Vec<PathBuf>,
@@ -152,11 +162,17 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
             };
             let networks = args.network.iter().map(of_file);
             let networks = networks.collect::<Result<Vec<InspectNetwork>>>()?;
-            let shown = Shown { lines: network_findings::lines, tables: network_findings::tables, page: PAGE };
-            match &networks[..] {
+            let (lines, tables) = (network_findings::lines, network_findings::tables);
+            let shown = Shown { summary: summary::of_networks, lines, tables, page: PAGE };
+            let networks = InspectNetworks::of(networks);
+            let records = Records::of(args)?;
+            records.check(&networks)?;
+            let status = match &networks.networks[..] {
                 [network] => computed(network, &shown, &to, out),
-                _ => computed(&InspectNetworks::of(networks), &shown, &to, out),
-            }
+                _ => computed(&networks, &shown, &to, out),
+            }?;
+            records.write(&networks)?;
+            Ok(status)
         }
         (_, _, Some(tokens_are)) => {
             let settings = Inspect {
@@ -167,11 +183,67 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
                 controls: !args.no_controls,
                 fitting: fitting(args, Scale::AsGiven)?,
             };
-            let shown = Shown { lines, tables, page: PAGE };
+            let shown = Shown { summary: summary::of_arrays, lines, tables, page: PAGE };
             computed(&settings, &shown, &to, out)
         }
         // Refused by the parser of arguments.
         _ => Err(Error::undefined("neither a network nor activations")),
+    }
+}
+
+/// The files of `--record`.
+struct Records<'a> {
+    /// None: nothing is written.
+    quantities: Option<Recordings>,
+    out: &'a Path,
+}
+
+impl<'a> Records<'a> {
+    fn of(args: &'a Args) -> Result<Self> {
+        let quantities = match &args.record[..] {
+            [] => None,
+            names => Some(Recordings::named(names)?),
+        };
+        if quantities.is_some() && !args.rows.shard.is_whole() {
+            let allowed = "must not come with --shard. Give --record without it, in one more call";
+            return Err(Error::invalid("record", args.record.join(","), allowed));
+        }
+        Ok(Records { quantities, out: &args.out })
+    }
+
+    /// Folder of a network's files.
+    fn folder(&self, networks: &InspectNetworks, name: &str) -> PathBuf {
+        let folder = self.out.join("record");
+        if networks.networks.len() == 1 { folder } else { folder.join(name) }
+    }
+
+    /// Refuses what cannot be written, before anything is computed.
+    fn check(&self, networks: &InspectNetworks) -> Result<()> {
+        self.each(networks, |network, quantities, folder| {
+            let (network, windows) = network.open()?;
+            record::check(&network, &windows, quantities, folder)
+        })
+    }
+
+    fn write(&self, networks: &InspectNetworks) -> Result<()> {
+        self.each(networks, |network, quantities, folder| {
+            let (network, windows) = network.open()?;
+            let files = record::write(&network, &windows, quantities, folder)?;
+            note(&format!("{files} files in {}", folder.display()));
+            Ok(())
+        })
+    }
+
+    fn each(
+        &self,
+        networks: &InspectNetworks,
+        mut work: impl FnMut(&InspectNetwork, &Recordings, &Path) -> Result<()>,
+    ) -> Result<()> {
+        let Some(quantities) = &self.quantities else {
+            return Ok(());
+        };
+        let mut named = networks.names.iter().zip(&networks.networks);
+        named.try_for_each(|(name, network)| work(network, quantities, &self.folder(networks, name)))
     }
 }
 

@@ -8,6 +8,7 @@ mod inspect;
 mod network_findings;
 mod results;
 mod sample;
+mod summary;
 mod unroll;
 
 use attnlab_core::error::{Error, Result};

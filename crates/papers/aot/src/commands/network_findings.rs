@@ -1,11 +1,12 @@
 //! The findings of `attnlab inspect NETWORK` in words, from its rows.
 
-use super::findings::{hypotheses, interval, list, value, verdict};
+use super::findings::{hypotheses, interval, list, shown, value, verdict};
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
 use attnlab_core::error::Result;
 use attnlab_lab::report::Table;
 use attnlab_lab::run::Row;
+use attnlab_lab::run::store::as_number;
 use serde_json::{Map, Value};
 
 fn part<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
@@ -64,11 +65,16 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     ];
     if let Some(heads) = part(row, "heads") {
         lines.push(format!(
-            "  heads        SNR {} before the block, {} after it; random subspaces {} and {}",
-            value(heads, "all_before"),
-            value(heads, "all_after"),
-            value(heads, "chance_before"),
-            value(heads, "chance_after")
+            "  heads        SNR {} before the block, {} after it, factor {}",
+            interval(heads, "all_before"),
+            interval(heads, "all_after"),
+            interval(heads, "factor")
+        ));
+        lines.push(format!(
+            "               in random subspaces {} and {}, factor {}",
+            interval(heads, "chance_before"),
+            interval(heads, "chance_after"),
+            interval(heads, "chance_factor")
         ));
     }
     if let Some(attention) = part(row, "attention") {
@@ -78,8 +84,36 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
             value(attention, "ceiling"),
             interval(attention, "energy")
         ));
+        lines.push(format!(
+            "               first token {} of the weight, entropy without it {}",
+            interval(attention, "sink"),
+            interval(attention, "entropy_without_sink")
+        ));
     }
     Ok(lines)
+}
+
+/// Lists of a block with an entry per head, and of one with an entry per subspace.
+const HEADS: [&str; 4] = ["sink_by_head", "entropy_by_head", "entropy_without_sink_by_head", "energy_by_head"];
+const SUBSPACES: [&str; 4] = ["counts", "snr_before", "snr_after", "factor_by_head"];
+
+/// Rows of a table: place, number of the head from 1, and its entry of every list, with its interval if it has one.
+fn by_head(place: &str, data: &Map<String, Value>, lists: &[&str]) -> Vec<Vec<String>> {
+    let entry = |name: &str, head: usize| data.get(name)?.as_array()?.get(head).and_then(as_number);
+    let heads = lists.first().and_then(|name| data.get(*name)?.as_array()).map_or(0, Vec::len);
+    let cell = |name: &str, head: usize| {
+        let value = entry(name, head).map_or("-".into(), shown);
+        let end = |end: &str| entry(&format!("{name}_{end}"), head);
+        match end("low").zip(end("high")) {
+            Some((low, high)) => format!("{value} ({} to {})", shown(low), shown(high)),
+            None => value,
+        }
+    };
+    let row = |head: usize| {
+        let named = [place.to_string(), (head + 1).to_string()].into_iter();
+        named.chain(lists.iter().map(|name| cell(name, head))).collect()
+    };
+    (0..heads).map(row).collect()
 }
 
 /// The tables of the page.
@@ -88,7 +122,8 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
 /// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let (mut fits, mut hypothesised, mut measures, mut blocks, mut weights) = (vec![], vec![], vec![], vec![], vec![]);
+    let (mut fits, mut hypothesised, mut measures, mut weights) = (vec![], vec![], vec![], vec![]);
+    let (mut blocks, mut attended, mut each_head, mut each_subspace) = (vec![], vec![], vec![], vec![]);
     for row in rows {
         let data = &row.data;
         let name = named(row)?;
@@ -108,14 +143,25 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
         }
         if let (Some(heads), Some(attention)) = (part(row, "heads"), part(row, "attention")) {
             blocks.push(with(vec![
-                value(heads, "all_before"),
-                value(heads, "all_after"),
-                format!("{}, {}", value(heads, "chance_before"), value(heads, "chance_after")),
+                interval(heads, "all_before"),
+                interval(heads, "all_after"),
+                interval(heads, "factor"),
+                interval(heads, "chance_before"),
+                interval(heads, "chance_factor"),
                 format!("{} ({})", value(heads, "coherence"), value(heads, "chance_coherence")),
+            ]));
+            attended.push(with(vec![
+                interval(attention, "sink"),
                 interval(attention, "entropy"),
+                interval(attention, "entropy_without_sink"),
                 value(attention, "ceiling"),
                 interval(attention, "energy"),
             ]));
+            // One table of heads is long enough: the controls' are in the rows.
+            if row.word(VARIANT)? == VARIANTS[0].0 {
+                each_head.extend(by_head(&name[0], attention, &HEADS));
+                each_subspace.extend(by_head(&name[0], heads, &SUBSPACES));
+            }
         }
         for (matrix, findings) in part(row, "weights").into_iter().flatten() {
             let Some(findings) = findings.as_object() else {
@@ -153,22 +199,34 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
             "Heads and attention",
             &[
                 "SNR in the subspaces of the heads (what their values read), tokens labelled by their largest projection \
-                 before the block; the same in random subspaces; coherence, the largest singular value of U_k^T U_l, 0 in \
-                 Theorem 1 (random subspaces in brackets). Entropy and energy of attention in nats, with intervals over \
-                 windows.",
+                 before the block, and the factor that the block multiplies it by, with intervals over windows; the same \
+                 in random subspaces of the same sizes, with intervals over draws; coherence, the largest singular value \
+                 of U_k^T U_l, 0 in Theorem 1 (random subspaces in brackets).",
             ],
-            &[
-                "place",
-                "network",
-                "SNR before",
-                "SNR after",
-                "random subspaces",
-                "coherence",
-                "entropy",
-                "largest",
-                "energy",
-            ],
+            &["place", "network", "SNR before", "SNR after", "factor", "random: before", "random: factor", "coherence"],
             blocks,
+        ),
+        table(
+            "Attention and the first token",
+            &[
+                "Share of a query's weight on the first token of its window, mean over the other queries; entropy of the \
+                 weights, and of those on the other tokens scaled to sum 1; energy. Means over queries and heads with \
+                 intervals over windows, in nats.",
+            ],
+            &["place", "network", "first token", "entropy", "without the first token", "largest", "energy"],
+            attended,
+        ),
+        table(
+            "Attention by head",
+            &["Of the network as given, with intervals over windows."],
+            &["place", "head", "first token", "entropy", "without the first token", "energy"],
+            each_head,
+        ),
+        table(
+            "SNR by subspace",
+            &["Of the network as given, with intervals over windows. Heads that share their values share a subspace."],
+            &["place", "subspace", "tokens", "SNR before", "SNR after", "factor"],
+            each_subspace,
         ),
         table(
             "Horizon and ranks",

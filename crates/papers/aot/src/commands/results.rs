@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Form in which rows are shown.
 pub(super) struct Shown {
+    /// What the rows say together, one paragraph each; first on the page and on standard output.
+    pub(super) summary: fn(&[Row]) -> Result<Vec<String>>,
     /// A row in lines.
     pub(super) lines: fn(&Row) -> Result<Vec<String>>,
     /// The tables of the page.
@@ -52,8 +54,15 @@ pub(super) fn computed<E: Experiment + Described>(
     }
     let figures = settings.figures(&results.rows)?.into_iter();
     let figures = figures.map(|f| f.noted(&settings.size())).collect();
-    let tables = (shown.tables)(&results.rows)?;
+    let summary = (shown.summary)(&results.rows)?;
+    let mut tables = (shown.tables)(&results.rows)?;
+    if !summary.is_empty() {
+        tables.insert(0, Table { title: "Summary".into(), text: summary.clone(), ..Table::default() });
+    }
     let written = write(figures, &tables, &results.rows, &command, shown.page, to)?;
+    if !to.json {
+        summary.iter().try_for_each(|paragraph| out.line(&format!("{paragraph}\n")))?;
+    }
     for row in &results.rows {
         if to.json { out.json(row)? } else { (shown.lines)(row)?.iter().try_for_each(|line| out.line(line))? }
     }

@@ -52,7 +52,8 @@ fn an_inspection_finds_the_draw_and_writes_everything() {
         assert!(Path::new(&files.at("inspected")).join(name).exists(), "{name}");
     }
     let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
-    for word in ["Hypotheses of Theorem 1", "N &gt;= 8 pi K^2 log^3 N", "not such a mixture", "<svg"] {
+    let summary = "1 array: 1 of 1 consistent with Definition 1, 0 not such a mixture, 0 undecided.";
+    for word in [summary, "Hypotheses of Theorem 1", "N &gt;= 8 pi K^2 log^3 N", "not such a mixture", "<svg"] {
         assert!(page.contains(word), "{word}");
     }
     // The same again adds no row.
@@ -218,5 +219,5 @@ fn examples_of_the_help_run() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 10);
+    assert_eq!(ran, 11);
 }

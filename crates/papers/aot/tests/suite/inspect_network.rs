@@ -5,14 +5,15 @@
 
 use crate::drawn::{Files, command};
 use attnlab_aot::experiments::inspect_network::text_of;
-use attnlab_aot::inspect::network::{Windows, at_place, head_bases, head_findings, weight_findings};
+use attnlab_aot::inspect::network::{Passes, Windows, head_bases, head_findings, weight_findings};
+use attnlab_core::npy;
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::store;
 use attnlab_networks::transformer::Recordings;
 use attnlab_networks::{Checkpoint, Transformer};
 use attnlab_theory::measure::{labelled_snr, nearest_subspace, stable_rank};
-use ndarray::{Array2, s};
-use serde_json::Value;
+use ndarray::{Array2, Axis, s};
+use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -62,10 +63,12 @@ fn a_place_has_the_stream_and_the_attention_of_the_forward_pass() {
         let z = z.as_ref().unwrap();
         z.slice(s![.., skip..]).mapv(f64::from)
     };
-    let place = |i| at_place(&network, &cut, i).unwrap();
+    let passes = Passes::record(&network, &cut).unwrap();
+    let place = |i| passes.place(i).unwrap();
     let second = s![.., window - skip..];
     assert_eq!(place(0).residual.slice(second), after_skip(&plain.embedding));
     assert!(place(0).before.is_none() && place(0).attention.is_none());
+    assert!(passes.place(plain.layers.len() + 1).unwrap_err().to_string().contains("place = "));
     for (block, layer) in plain.layers.iter().enumerate() {
         let here = place(block + 1);
         assert_eq!(here.residual.slice(second), after_skip(&layer.residual));
@@ -89,9 +92,26 @@ fn a_place_has_the_stream_and_the_attention_of_the_forward_pass() {
             };
             let plain: f64 = (0..window).map(energy).sum::<f64>() / window as f64;
             assert!((attention.energy[[head, 1]] - plain).abs() < 1e-5);
+            let plain = weights.slice(s![0, 1..]).mapv(f64::from).mean().unwrap();
+            assert!((attention.sink[[head, 1]] - plain).abs() < 1e-6);
+            let others = |j: usize| {
+                let others = weights.slice(s![1.., j]).mapv(f64::from);
+                let scaled = &others / others.sum();
+                scaled.iter().filter(|w| **w > 0.0).map(|w| -w * w.ln()).sum::<f64>()
+            };
+            // The first query sees the first token alone.
+            let plain = (1..window).map(others).sum::<f64>() / window as f64;
+            assert!((attention.entropy_without_sink[[head, 1]] - plain).abs() < 1e-4);
         }
         let findings = attention.findings(0.95).unwrap();
-        assert!(findings["entropy_low"].as_f64() < findings["entropy"].as_f64());
+        for name in ["entropy", "energy", "sink", "entropy_without_sink"] {
+            let end = |end: &str| findings[&format!("{name}{end}")].as_f64().unwrap();
+            assert!(end("_low") < end("") && end("") < end("_high"), "{name}");
+            let list = |end: &str| findings[&format!("{name}_by_head{end}")].as_array().unwrap();
+            assert_eq!((list("").len(), list("_low").len()), (layer.weights.len(), layer.weights.len()));
+            let mean = list("").iter().filter_map(Value::as_f64).sum::<f64>() / list("").len() as f64;
+            assert!((mean - end("")).abs() < 1e-12, "{name}");
+        }
     }
 }
 
@@ -99,9 +119,10 @@ fn a_place_has_the_stream_and_the_attention_of_the_forward_pass() {
 fn heads_and_weights_are_those_of_the_plain_definitions() {
     let network = llama();
     let cut = windows(&network, [48, 12, 0]).unwrap();
-    let here = at_place(&network, &cut, 2).unwrap();
+    let passes = Passes::record(&network, &cut).unwrap();
+    let here = passes.place(2).unwrap();
     let streams = Streams::new(1, "t", 0, 0);
-    let heads = head_findings(&network, &here, &streams).unwrap().unwrap();
+    let heads = head_findings(&network, &here, 0.95, &streams).unwrap().unwrap();
     let bases = head_bases(&network, 1).unwrap();
     assert_eq!(bases.len(), network.architecture().kv_heads);
     let value = network.value_map(1, 0).unwrap().mapv(f64::from);
@@ -114,6 +135,19 @@ fn heads_and_weights_are_those_of_the_plain_definitions() {
     let snr = |z: &Array2<f64>| labelled_snr(z.view(), &bases, &labels);
     assert!((number("all_before") - snr(before)).abs() < 1e-12);
     assert!((number("all_after") - snr(&here.residual)).abs() < 1e-12);
+    assert!((number("factor") - snr(&here.residual) / snr(before)).abs() < 1e-12);
+    for name in ["all_before", "all_after", "factor", "chance_before", "chance_after", "chance_factor"] {
+        let (low, high) = (number(&format!("{name}_low")), number(&format!("{name}_high")));
+        assert!(low < number(name) && number(name) < high, "{name}");
+    }
+    // Random subspaces of p of d dimensions hold a share near p/d of a token: SNR² near p/(d − p), and more since the
+    // best of K is taken.
+    assert!(number("chance_before") > 0.3 && number("chance_before") < 2.0);
+    let mut centred = passes.place(2).unwrap();
+    let mean = centred.residual.mean_axis(Axis(1));
+    centred.centre(mean.as_ref());
+    let mean = centred.before.unwrap().mean_axis(Axis(1)).unwrap();
+    assert!(mean.iter().all(|x| x.abs() < 1e-12));
     let cosines = bases[0].t().dot(&bases[1]);
     let gram = cosines.t().dot(&cosines);
     let (squares, _) = attnlab_core::linalg::symmetric_eigen(gram.view()).unwrap();
@@ -129,8 +163,8 @@ fn heads_and_weights_are_those_of_the_plain_definitions() {
         let plain = stable_rank(matrix.view()).unwrap();
         assert!((findings["stable_rank"].as_f64().unwrap() / plain - 1.0).abs() < 1e-8);
     }
-    let embedding = at_place(&network, &cut, 0).unwrap();
-    assert!(head_findings(&network, &embedding, &streams).unwrap().is_none());
+    let embedding = passes.place(0).unwrap();
+    assert!(head_findings(&network, &embedding, 0.95, &streams).unwrap().is_none());
 }
 
 fn inspect(files: &Files, arguments: &[&str]) -> Result<(), String> {
@@ -160,11 +194,13 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
         assert_eq!(row.data.contains_key("attention"), block);
         assert!(row.data.contains_key("labels"));
     }
-    for name in ["rows.csv", "inspect.html", "inspect_network.png", "inspect_network_weights.png"] {
+    let figures = ["inspect_network.png", "inspect_network_heads.png", "inspect_network_weights.png"];
+    for name in [&["rows.csv", "inspect.html"], &figures[..]].concat() {
         assert!(Path::new(&out).join(name).exists(), "{name}");
     }
     let page = fs::read_to_string(Path::new(&out).join("inspect.html")).unwrap();
-    for word in ["Heads and attention", "tokens shuffled", "<svg"] {
+    let words = ["Summary", "3 places: ", "Control, random weights: ", "Heads and attention", "Attention by head"];
+    for word in [&words[..], &["SNR by subspace", "tokens shuffled", "<svg"]].concat() {
         assert!(page.contains(word), "{word}");
     }
     // The same again computes nothing; other options ask for another folder.
@@ -182,6 +218,118 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
     let rows = store::read(Path::new(&out)).unwrap().rows;
     assert_eq!(rows.len(), places);
     assert_eq!(rows[0].data["tokens"], Value::from(92));
+}
+
+fn floats(path: &Path) -> ndarray::ArrayD<f32> {
+    npy::read(fs::File::open(path).unwrap()).unwrap()
+}
+
+/// The files of `--record` hold the plain forward pass of each window.
+#[test]
+fn records_are_those_of_the_forward_pass() {
+    let files = Files::small();
+    let text = data("passage.txt");
+    let sizes = ["--text", text.to_str().unwrap(), "--tokens", "48", "--window", "12", "--skip", "2", "--no-controls"];
+    let names = "residual,scores,weights,logits,inputs,outputs,hidden";
+    inspect(&files, &[&sizes[..], &["--record", names]].concat()).unwrap();
+    let folder = Path::new(&files.at("network")).join("record");
+    let network = llama();
+    let cut = windows(&network, [48, 12, 2]).unwrap();
+    let ids: ndarray::ArrayD<i64> = npy::read(fs::File::open(folder.join("ids.npy")).unwrap()).unwrap();
+    assert_eq!(ids.shape(), [4, 12]);
+    assert!(ids.iter().zip(cut.ids()).all(|(a, b)| *a == i64::from(*b)));
+    for window in 0..4 {
+        let plain = network.forward(&cut.ids()[12 * window..12 * (window + 1)], &Recordings::all()).unwrap();
+        let file = |name: &str| floats(&folder.join(format!("{name}.window-{window}.npy")));
+        assert_eq!(file("residual.place-0"), plain.embedding.clone().unwrap().into_dyn());
+        assert_eq!(file("last"), plain.last.clone().unwrap().into_dyn());
+        assert_eq!(file("logits"), plain.logits.clone().unwrap().into_dyn());
+        for layer in &plain.layers {
+            let l = layer.layer + 1;
+            assert_eq!(file(&format!("residual.place-{l}")), layer.residual.clone().unwrap().into_dyn());
+            for (name, matrix) in [("inputs", &layer.inputs), ("hidden", &layer.hidden)] {
+                assert_eq!(file(&format!("{name}.block-{l}")), matrix.clone().unwrap().into_dyn());
+            }
+            for (name, heads) in [("scores", &layer.scores), ("weights", &layer.weights), ("outputs", &layer.outputs)] {
+                let stacked = file(&format!("{name}.block-{l}"));
+                assert_eq!(stacked.shape()[0], heads.len());
+                for (stored, head) in stacked.outer_iter().zip(heads) {
+                    assert_eq!(stored, head.view().into_dyn(), "{name}");
+                }
+            }
+        }
+    }
+    // Of a window: the embedding, after the last norm, the logits, and six quantities of every block.
+    let files_of_window = 3 + 6 * network.architecture().layers;
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1 + 4 * files_of_window);
+    let refused = inspect(&files, &[&sizes[..], &["--record", "residual,weight"]].concat()).unwrap_err();
+    assert!(refused.contains("unknown recording 'weight'"), "{refused}");
+    let shard = inspect(&files, &[&sizes[..], &["--record", "logits", "--shard", "0/2"]].concat());
+    assert!(shard.unwrap_err().contains("record = logits"));
+}
+
+/// 62 characters, no two the same, so that no two tokens of the embedding are.
+const CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+
+/// The base model of a network of `crates/networks/tests/data`, as `AutoModel` stores it: without the output's tensor and
+/// the prefix of the others. Its tokenizer has a token per character.
+fn base_model(files: &Files, name: &str, output: &str, prefix: &str) -> PathBuf {
+    let (from, to) = (data(name), PathBuf::from(files.at(&format!("base-{name}"))));
+    fs::create_dir(&to).unwrap();
+    fs::copy(from.join("config.json"), to.join("config.json")).unwrap();
+    let vocabulary: serde_json::Map<String, Value> =
+        CHARACTERS.chars().chain(['?']).enumerate().map(|(id, c)| (c.to_string(), id.into())).collect();
+    let tokenizer = json!({
+        "version": "1.0", "truncation": null, "padding": null, "added_tokens": [], "normalizer": null,
+        "pre_tokenizer": null, "post_processor": null, "decoder": null,
+        "model": {
+            "type": "BPE", "dropout": null, "unk_token": "?", "continuing_subword_prefix": null,
+            "end_of_word_suffix": null, "fuse_unk": false, "byte_fallback": false, "vocab": vocabulary, "merges": [],
+        },
+    });
+    fs::write(to.join("tokenizer.json"), tokenizer.to_string()).unwrap();
+    let network = Checkpoint::open(&from).unwrap();
+    let (mut header, mut bytes) = (serde_json::Map::new(), vec![]);
+    // Masks and frequencies are buffers, which not every version stores.
+    let buffer = |tensor: &str| ["attention.bias", "masked_bias", "inv_freq"].iter().any(|end| tensor.ends_with(end));
+    for tensor in network.names().filter(|tensor| *tensor != output && !buffer(tensor)) {
+        let values = network.values(tensor).unwrap();
+        let offsets = [bytes.len(), bytes.len() + 4 * values.len()];
+        let entry = json!({"dtype": "F32", "shape": values.shape(), "data_offsets": offsets});
+        header.insert(tensor.strip_prefix(prefix).unwrap().to_string(), entry);
+        bytes.extend(values.iter().flat_map(|x| x.to_le_bytes()));
+    }
+    let header = Value::from(header).to_string();
+    let file = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &bytes].concat();
+    fs::write(to.join("model.safetensors"), file).unwrap();
+    to
+}
+
+/// Base models of two families lack the head that their settings announce.
+#[test]
+fn a_network_without_a_language_model_head_is_enough() {
+    let files = Files::small();
+    let text = files.at("characters.txt");
+    fs::write(&text, CHARACTERS).unwrap();
+    for (name, output, prefix) in [("llama", "lm_head.weight", "model."), ("gpt-neox", "embed_out.weight", "gpt_neox.")]
+    {
+        let base = base_model(&files, name, output, prefix);
+        let whole = Transformer::open(&data(name)).unwrap();
+        let network = Transformer::open(&base).unwrap();
+        let residual = Recordings::named(&["residual"]).unwrap();
+        let ids = [1, 5, 3];
+        assert_eq!(network.forward(&ids, &residual).unwrap(), whole.forward(&ids, &residual).unwrap());
+        let logits = network.forward(&ids, &Recordings::named(&["logits"]).unwrap()).unwrap_err().to_string();
+        assert!(logits.contains("no language-model head"), "{logits}");
+        let out = files.at(&format!("out-{name}"));
+        let fixed = ["inspect", base.to_str().unwrap(), "--text", &text, "--out", &out];
+        let sizes = ["--tokens", "48", "--window", "24", "--no-controls"];
+        let refused = command(&[&fixed[..], &sizes, &["--record", "residual,logits"]].concat()).unwrap_err();
+        assert!(refused.contains("record = logits"), "{refused}");
+        assert!(!Path::new(&out).exists(), "nothing is written");
+        command(&[&fixed[..], &sizes, &["--record", "residual"]].concat()).unwrap();
+        assert!(Path::new(&out).join("record/last.window-0.npy").exists());
+    }
 }
 
 /// Two networks side by side have the numbers that each has alone, and a figure that compares them.

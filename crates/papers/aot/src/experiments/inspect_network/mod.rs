@@ -1,22 +1,25 @@
 //! A network on a text against the theory, place by place: `attnlab inspect NETWORK --text FILE`. Settings:
 //! `settings.toml`.
 
+mod heads;
 mod opened;
 mod pictures;
 
 pub use opened::text_of;
 
 use crate::PAPERS;
-use crate::inspect::network::{CONTROLS, at_place, head_findings, weight_findings};
+use crate::inspect::network::{CONTROLS, Passes, Windows, head_findings, weight_findings};
 use crate::inspect::{Fitting, bytes, inspect};
-use attnlab_lab::experiment::{Described, Experiment};
+use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory};
 use attnlab_networks::transformer::TransformerArchitecture;
-use attnlab_networks::{Checkpoint, sha256};
+use attnlab_networks::{Checkpoint, Transformer, sha256};
+use ndarray::Axis;
 use opened::Cache;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 settings! {
     /// Inspection of a network on a text.
@@ -60,6 +63,15 @@ impl InspectNetwork {
             ..Self::defaults()?
         })
     }
+
+    /// Opens the network and cuts the text into windows, once for all trials.
+    ///
+    /// # Errors
+    /// Settings out of range; files that cannot be read, or that have changed since the settings were written.
+    pub fn open(&self) -> Result<(Arc<Transformer>, Arc<Windows>)> {
+        self.check_settings()?;
+        self.opened.network(self, VARIANTS[0].0)
+    }
 }
 
 /// Parameters of the rows.
@@ -79,8 +91,11 @@ impl Experiment for InspectNetwork {
                 return Err(Error::invalid(name, "\"\"", allowed));
             }
         }
-        let (_, windows) = self.opened.network(self, "trained")?;
-        self.fitting.how(CONTROLS).options.validate(windows.tokens())
+        let (network, windows) = self.opened.network(self, "trained")?;
+        self.fitting.how(CONTROLS).options.validate(windows.tokens())?;
+        let streams = Passes::bytes(network.architecture(), windows.tokens());
+        let needed = memory::product(&[opened::VARIANTS_IN_MEMORY as u64, streams]);
+        memory::ensure("the residual streams of all places", needed)
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
@@ -97,7 +112,8 @@ impl Experiment for InspectNetwork {
         };
         let a = network.architecture();
         let (d, n, window) = (a.width as u64, windows.tokens() as u64, self.window as u64);
-        // Residual streams before and after, scores of a block, and the matrices of the heads, beside the fit.
+        // Residual streams before and after, scores of a block, and the matrices of the heads, beside the fit. The streams
+        // of all places are shared by the trials.
         bytes(a.width, windows.tokens(), self.fitting.clusters_tried())
             .saturating_add(memory::product(&[8, 6, d, n]))
             .saturating_add(memory::product(&[8, a.heads as u64, window, window]))
@@ -110,16 +126,19 @@ impl Experiment for InspectNetwork {
         let cell = cell.as_json();
         let variant = cell.get(VARIANT).and_then(Value::as_str).unwrap_or_default();
         let place = cell.get(PLACE).and_then(Value::as_u64).unwrap_or(0) as usize;
-        let (network, windows) = self.opened.network(self, variant)?;
+        let (network, _) = self.opened.network(self, variant)?;
         let during = |e: Error| e.during(format!("{variant} network, place {place}"));
-        let recorded = at_place(&network, &windows, place).map_err(during)?;
+        let mut recorded = self.opened.passes(self, variant).and_then(|passes| passes.place(place)).map_err(during)?;
         let how = self.fitting.how(CONTROLS);
         let mut data = inspect(recorded.residual.view(), &how, streams).map_err(during)?;
+        // The subspaces of the heads are held against the tokens that the rest of the row is of.
+        let mean = recorded.residual.mean_axis(Axis(1)).filter(|_| self.fitting.centre);
+        recorded.centre(mean.as_ref());
         if let Some(attention) = &recorded.attention {
             let findings = attention.findings(self.fitting.level)?;
             data.insert("attention".into(), findings.into());
         }
-        if let Some(heads) = head_findings(&network, &recorded, streams)? {
+        if let Some(heads) = head_findings(&network, &recorded, self.fitting.level, streams)? {
             data.insert("heads".into(), heads.into());
         }
         if let (Some(block), "trained") = (place.checked_sub(1), variant) {

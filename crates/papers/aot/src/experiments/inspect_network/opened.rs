@@ -1,7 +1,7 @@
 //! The files of an inspection, opened once.
 
 use super::InspectNetwork;
-use crate::inspect::network::Windows;
+use crate::inspect::network::{Passes, Windows};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_networks::{Checkpoint, Transformer, sha256, text};
@@ -13,9 +13,16 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Networks and windows that trials share. They follow from the settings, so that they do not count in comparisons.
 #[derive(Debug, Default)]
-pub struct Cache(Mutex<Vec<(String, Opened)>>);
+pub struct Cache {
+    opened: Mutex<Vec<(String, Opened)>>,
+    passes: Mutex<Vec<(String, Arc<Passes>)>>,
+}
 
 type Opened = (Arc<Transformer>, Arc<Windows>);
+
+/// Variants whose passes are in memory at a time: trials come in the order of variants, and those of the next begin
+/// while the last of one are under way.
+pub(super) const VARIANTS_IN_MEMORY: usize = 2;
 
 impl Clone for Cache {
     fn clone(&self) -> Self {
@@ -33,7 +40,7 @@ impl Cache {
     /// The network and the windows of a variant.
     pub(super) fn network(&self, settings: &InspectNetwork, variant: &str) -> Result<Opened> {
         // A trial waits for another one that opens the files.
-        let mut opened = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let known =
             |opened: &[(String, Opened)], name: &str| opened.iter().find(|(n, _)| n == name).map(|(_, o)| o.clone());
         if let Some(pair) = known(&opened, variant) {
@@ -60,6 +67,20 @@ impl Cache {
         };
         opened.push((variant.into(), pair.clone()));
         Ok(pair)
+    }
+
+    /// The forward passes of a variant on all windows, which its places share.
+    pub(super) fn passes(&self, settings: &InspectNetwork, variant: &str) -> Result<Arc<Passes>> {
+        let (network, windows) = self.network(settings, variant)?;
+        // A trial waits for another one that runs the network.
+        let mut passes = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = passes.iter().find(|(name, _)| name == variant) {
+            return Ok(known.clone());
+        }
+        let fresh = Arc::new(Passes::record(&network, &windows)?);
+        passes.truncate(VARIANTS_IN_MEMORY - 1);
+        passes.insert(0, (variant.into(), fresh.clone()));
+        Ok(fresh)
     }
 }
 

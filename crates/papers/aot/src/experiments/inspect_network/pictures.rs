@@ -1,6 +1,6 @@
 //! The figures of `inspect_network`, from its rows: places along the network on the horizontal axis.
 
-use super::{InspectNetwork, PLACE, VARIANT, VARIANTS};
+use super::{InspectNetwork, PLACE, VARIANT, VARIANTS, heads};
 use crate::experiments::parts::{bounded, limit_11, measured, number, within};
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
@@ -26,6 +26,8 @@ pub fn figures(settings: &InspectNetwork, rows: &[Row]) -> Result<Vec<Figure>> {
         along.heads(),
         along.factor(),
         along.attention("entropy", "attention entropy", "entropy (nats)"),
+        along.attention("sink", "share of the first token", "weight on the first token"),
+        along.attention("entropy_without_sink", "entropy without the first token", "entropy (nats)"),
         along.attention("energy", "energy of attention", "energy (nats)"),
         of_tokens("stable rank", "stable rank of *Z*", "stable_rank"),
         of_tokens("coding rate", "*R* of unit tokens (nats)", "coding_rate"),
@@ -36,12 +38,15 @@ pub fn figures(settings: &InspectNetwork, rows: &[Row]) -> Result<Vec<Figure>> {
         "Place 0: residual stream after the embedding; place *l*: after block *l*. Noise *δ* of the fitted mixture of \
          Definition 1, {percent} % intervals; limit (11): √(log *N* / *p*)/8. Horizon: first factor *θ* at which the \
          pattern (30) breaks, at *τ* = {}. SNR (6) in the subspaces of a block's heads (what their values read), \
-         tokens labelled by their largest projection before the block; dotted: random subspaces of the same sizes; \
-         factor: SNR after the block over SNR before it. Entropy and energy (−log of the mean of exp(score)) of \
-         attention: means over queries and heads, {percent} % intervals over windows; dotted: the largest entropy. \
+         tokens labelled by their largest projection before the block; dotted: random subspaces of the same sizes, \
+         mean of several draws; factor: SNR after the block over SNR before it. Entropy and energy (−log of the mean of \
+         exp(score)) of attention: means over queries and heads; dotted: the largest entropy. First token: share of \
+         the weight of the other queries on the first token of their window; without it: entropy of the weights on \
+         the other tokens, scaled to sum 1. {percent} % intervals over windows. \
          Random weights: the same architecture before training. Tokens shuffled: the same tokens in random order.",
         settings.fitting.tau,
     ))];
+    figures.extend(heads::figure(&rows, &network, settings.fitting.level));
     figures.extend(along.weights(&network));
     Ok(figures)
 }
@@ -100,21 +105,18 @@ impl Along<'_> {
     }
 
     fn heads(&self) -> Panel {
-        let snr = |row: &Row, name| number(within(row, "heads")?, name).filter(|x| *x > 0.0);
+        let snr = |row: &Row, name| measured(within(row, "heads")?, name).filter(|m| m.value > 0.0);
         let y = Axis::linear("SNR after the block");
-        let chance = dotted("random subspaces", 0, self.trained(|row| snr(row, "chance_after")));
+        let chance = dotted("random subspaces", 0, self.trained(|row| Some(snr(row, "chance_after")?.value)));
         drawn(self.variants("SNR in the heads' subspaces", y, |row| snr(row, "all_after"))).with_any(chance)
     }
 
     fn factor(&self) -> Panel {
-        let factor = |row: &Row, after, before| {
-            let heads = within(row, "heads")?;
-            Some(number(heads, after)? / number(heads, before)?).filter(|x| *x > 0.0)
-        };
-        let measured = |row: &Row| factor(row, "all_after", "all_before").filter(|x| x.is_finite());
-        let chance = self.trained(|row| factor(row, "chance_after", "chance_before"));
+        let factor = |row: &Row, name| measured(within(row, "heads")?, name).filter(|m| m.value > 0.0);
+        let chance = self.trained(|row| Some(factor(row, "chance_factor")?.value));
         let chance = dotted("random subspaces", 0, chance);
-        let panel = drawn(self.variants("what a block does to it", Axis::linear("factor of the SNR"), measured));
+        let y = Axis::linear("factor of the SNR");
+        let panel = drawn(self.variants("what a block does to it", y, |row| factor(row, "factor")));
         panel.with_any(chance).ruled(Rule::horizontal("", 1.0))
     }
 

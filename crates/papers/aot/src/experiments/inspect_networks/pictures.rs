@@ -58,6 +58,12 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
     let entropy = panel("attention entropy", share("entropy over the largest"), &|row| {
         ratio(row, "attention", "entropy", "ceiling")
     });
+    let sink = panel("share of the first token", share("weight on the first token"), &|row| {
+        number(within(row, "attention")?, "sink")
+    });
+    let without = panel("entropy without the first token", share("entropy over the largest"), &|row| {
+        ratio(row, "attention", "entropy_without_sink", "ceiling")
+    });
     let holding = panel("hypotheses of Theorem 1", share("share that holds"), &share_of_hypotheses);
     if let Some(first) = settings.networks.first() {
         // Theorem 1 has the factor 1 + ητ, with τ > 1/2.
@@ -65,12 +71,13 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
         factor = factor.ruled(Rule::horizontal("Theorem 1: at least", smallest)).ruled(Rule::horizontal("", 1.0));
         level = level.ruled(Rule::horizontal("", 1.0));
     }
-    let panels = vec![factor, level, entropy, holding];
-    Figure::page(InspectNetworks::NAME, "Real networks against Theorem 1", 2, panels).captioned(
+    let panels = vec![factor, level, holding, entropy, without, sink];
+    Figure::page(InspectNetworks::NAME, "Real networks against Theorem 1", 3, panels).captioned(
         "Block *l* of *L*: SNR (6) of the residual stream in the subspaces that the block's heads read, after it over \
          before it; before it over that in random subspaces of the same sizes; entropy of attention over the largest \
-         possible. Theorem 1 has a factor of 1 + *ητ* with *τ* > 1/2. And the share of the hypotheses of Theorem 1 \
-         that the fitted mixture fulfils (depth 0: embedding).",
+         possible; the same of the weights on all tokens but the first of the window, scaled to sum 1; share of the \
+         weight of the other queries on that token. Theorem 1 has a factor of 1 + *ητ* with *τ* > 1/2. And the share \
+         of the hypotheses of Theorem 1 that the fitted mixture fulfils (depth 0: embedding).",
     )
 }
 

@@ -1,0 +1,88 @@
+//! The heads of the network as given, as maps of heads × blocks.
+
+use super::{InspectNetwork, PLACE, VARIANT, VARIANTS};
+use crate::experiments::parts::within;
+use attnlab_lab::experiment::Described;
+use attnlab_lab::figure::{Axis, Cell, Figure, Heat, Measured, Palette, Panel};
+use attnlab_lab::run::Row;
+use attnlab_lab::run::store::as_number;
+
+/// A map: title, part of the rows and list in it, label of its rows, colour bar, palette.
+struct Map {
+    title: &'static str,
+    list: [&'static str; 2],
+    heads: &'static str,
+    bar: Axis,
+    palette: Palette,
+}
+
+/// Rows of the blocks of the network as given, by block.
+struct Blocks<'a>(Vec<(f64, &'a Row)>);
+
+/// The figure, where the rows have blocks.
+pub(super) fn figure(rows: &[&Row], network: &str, level: f64) -> Option<Figure> {
+    let trained = rows.iter().filter(|row| row.word(VARIANT).is_ok_and(|variant| variant == VARIANTS[0].0));
+    let placed = trained.filter_map(|row| Some((row.parameter(PLACE).ok()?, *row)));
+    let mut blocks: Vec<(f64, &Row)> = placed.filter(|(place, _)| *place > 0.0).collect();
+    blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let blocks = Blocks(blocks);
+    let of_attention = |title, name, label: &str| Map {
+        title,
+        list: ["attention", name],
+        heads: "head",
+        bar: Axis::linear(label),
+        palette: Palette::Sequential,
+    };
+    let mut sink = of_attention("share of the first token", "sink_by_head", "weight on the first token");
+    sink.bar.range = Some((0.0, 1.0));
+    let maps = [
+        of_attention("attention entropy", "entropy_by_head", "entropy (nats)"),
+        sink,
+        of_attention("entropy without the first token", "entropy_without_sink_by_head", "entropy (nats)"),
+        Map {
+            title: "what a block does to the SNR",
+            list: ["heads", "factor_by_head"],
+            heads: "subspace",
+            bar: Axis::linear("factor of the SNR"),
+            palette: Palette::Diverging(1.0),
+        },
+    ];
+    let interval = format!("{} % interval over windows", 100.0 * level);
+    let panels: Vec<Panel> = maps.into_iter().filter_map(|map| blocks.panel(map, &interval)).collect();
+    (!panels.is_empty()).then(|| {
+        let title = format!("Heads of {network}");
+        Figure::page(format!("{}_heads", InspectNetwork::NAME), title, 2, panels).captioned(
+            "Means over the queries of all windows, a row per head and a column per block. Entropy of a query's weights; \
+             share of the weight of the other queries on the first token of their window; entropy of the weights on the \
+             other tokens, scaled to sum 1. Factor: SNR (6) after the block over SNR before it of the tokens of a head's \
+             subspace; heads that share their values share a subspace.",
+        )
+    })
+}
+
+impl Blocks<'_> {
+    fn list(&self, block: usize, [part, name]: [&str; 2]) -> Option<&Vec<serde_json::Value>> {
+        within(self.0[block].1, part)?.get(name)?.as_array()
+    }
+
+    /// A finite entry of a list.
+    fn entry(&self, block: usize, list: [&str; 2], head: usize) -> Option<f64> {
+        self.list(block, list)?.get(head).and_then(as_number).filter(|x| x.is_finite())
+    }
+
+    /// The panel of a map; None where nothing is finite.
+    fn panel(&self, map: Map, interval: &str) -> Option<Panel> {
+        let [part, name] = map.list;
+        let x: Vec<f64> = self.0.iter().map(|(block, _)| *block).collect();
+        let heads = (0..x.len()).filter_map(|block| self.list(block, map.list).map(Vec::len)).max()?;
+        let y: Vec<f64> = (1..=heads).map(|head| head as f64).collect();
+        let heat = Heat::over(&x, &y, map.bar, |block, head| {
+            let end = |end: &str| self.entry(block, [part, &format!("{name}_{end}")], head);
+            let value = self.entry(block, map.list, head).unwrap_or(f64::NAN);
+            Cell::of(Measured { value, interval: end("low").zip(end("high")) })
+        });
+        let finite = heat.cells.iter().flatten().any(|cell| cell.value.is_finite());
+        let heat = Heat { palette: map.palette, ..heat.explained(interval, "") };
+        finite.then(|| Panel::new(map.title, Axis::whole("block"), Axis::whole(map.heads)).coloured(heat))
+    }
+}

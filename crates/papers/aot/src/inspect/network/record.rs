@@ -1,0 +1,132 @@
+//! Records of a network's forward passes as NumPy files: `attnlab inspect NETWORK --record NAME,..`.
+//!
+//! A file holds one quantity of one window at one place or block, in float32 with tokens as columns:
+//!
+//! | file | shape |
+//! |---|---|
+//! | `ids.npy` | (windows, N), int64 |
+//! | `residual.place-L.window-W.npy` | (d, N); place 0 is the embedding, place L is after block L |
+//! | `last.window-W.npy` | (d, N), after the last norm; written with `residual` |
+//! | `inputs.block-L.window-W.npy` | (d, N) |
+//! | `scores.block-L.window-W.npy`, `weights.block-L.window-W.npy` | (heads, N, N): head, key, query |
+//! | `outputs.block-L.window-W.npy` | (heads, p, N) |
+//! | `hidden.block-L.window-W.npy` | (h, N) |
+//! | `logits.window-W.npy` | (V, N): column j is for the token after token j |
+//!
+//! Blocks are counted from 1 and windows from 0. N is the whole window, with the tokens that `--skip` leaves out.
+
+use super::Windows;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::npy::{self, Element};
+use attnlab_lab::run::{disk, files, memory};
+use attnlab_networks::Transformer;
+use attnlab_networks::transformer::{OutputHead, RecordedLayer, Recordings};
+use ndarray::{Array2, ArrayRef, Axis, Dimension, stack};
+use std::fs;
+use std::path::Path;
+
+/// Option of the command line that chooses the quantities.
+const OPTION: &str = "record";
+const ADVICE: &str = "Choose a folder that you may write with --out";
+
+/// Computes the size (bytes) of all files, but for their headers.
+pub fn bytes(network: &Transformer, windows: &Windows, quantities: &Recordings) -> u64 {
+    let count = (windows.ids().len() / windows.window()) as u64;
+    let ids = memory::product(&[8, windows.ids().len() as u64]);
+    memory::product(&[count, quantities.bytes(network.architecture(), windows.window())]).saturating_add(ids)
+}
+
+/// Refuses quantities that the network has not, and files that neither memory nor disk hold. Nothing is written.
+///
+/// # Errors
+/// Logits of a network without a language-model head; one window that does not fit into memory; files for which the
+/// disk of `folder` has no space.
+pub fn check(network: &Transformer, windows: &Windows, quantities: &Recordings, folder: &Path) -> Result<()> {
+    let a = network.architecture();
+    if quantities.has("logits") && a.output == OutputHead::Absent {
+        let allowed =
+            "must not be asked for; the network has no language-model head. Write the other names of --record";
+        return Err(Error::invalid(OPTION, "logits", allowed));
+    }
+    // The records of a block and once more its heads, side by side for the file.
+    let window = quantities.clone().in_layers(0..1.min(a.layers));
+    let needed = memory::product(&[2, window.bytes(a, windows.window())]);
+    memory::ensure("the records of a window", needed)?;
+    let (needed, free) = (bytes(network, windows, quantities), disk::available(folder));
+    match free {
+        Some(free) if free < needed => {
+            let [needed, free] = [needed, free].map(memory::size);
+            let allowed = format!(
+                "must fit on the disk, where {free} are free. Write fewer names, smaller --tokens or another --out"
+            );
+            Err(Error::invalid(OPTION, needed, allowed))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Runs the network on every window and writes the files, one block of one window at a time. Returns their number.
+///
+/// # Errors
+/// Those of [`check`] and of [`Transformer::forward_each`]; a folder that cannot be written.
+pub fn write(network: &Transformer, windows: &Windows, quantities: &Recordings, folder: &Path) -> Result<usize> {
+    check(network, windows, quantities, folder)?;
+    fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, ADVICE))?;
+    let n = windows.window();
+    let count = windows.ids().len() / n;
+    let digits = |most: usize| most.to_string().len();
+    let (of_place, of_window) = (digits(network.architecture().layers), digits(count.saturating_sub(1)));
+    let mut files = Files { folder, written: 0 };
+    let ids = Array2::from_shape_fn((count, n), |(w, i)| i64::from(windows.ids()[w * n + i]));
+    files.put("ids", &ids)?;
+    for (w, ids) in windows.ids().chunks_exact(n).enumerate() {
+        let end = format!("window-{w:0of_window$}");
+        let pass = network.forward_each(ids, quantities, |block| {
+            files.block(block, |kind, place| format!("{kind}-{place:0of_place$}.{end}"))
+        })?;
+        if let Some(embedding) = pass.embedding {
+            files.put(&format!("residual.place-{:0of_place$}.{end}", 0), &embedding)?;
+        }
+        for (name, matrix) in [("last", pass.last), ("logits", pass.logits)] {
+            matrix.map_or(Ok(()), |matrix| files.put(&format!("{name}.{end}"), &matrix))?;
+        }
+    }
+    Ok(files.written)
+}
+
+/// Files that are written.
+struct Files<'a> {
+    folder: &'a Path,
+    written: usize,
+}
+
+impl Files<'_> {
+    fn put<T: Element, D: Dimension>(&mut self, name: &str, array: &ArrayRef<T, D>) -> Result<()> {
+        let path = self.folder.join(format!("{name}.npy"));
+        files::replace(&path, |to| npy::write(array, to)).map_err(|e| Error::io(&path, e, ADVICE))?;
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Writes what was recorded of a block; `end` makes the end of a name from "place" or "block" and its number.
+    fn block(&mut self, block: RecordedLayer, end: impl Fn(&str, usize) -> String) -> Result<()> {
+        let place = block.layer + 1;
+        if let Some(residual) = block.residual {
+            self.put(&format!("residual.{}", end("place", place)), &residual)?;
+        }
+        for (name, matrix) in [("inputs", block.inputs), ("hidden", block.hidden)] {
+            if let Some(matrix) = matrix {
+                self.put(&format!("{name}.{}", end("block", place)), &matrix)?;
+            }
+        }
+        for (name, heads) in [("scores", block.scores), ("weights", block.weights), ("outputs", block.outputs)] {
+            if heads.is_empty() {
+                continue;
+            }
+            let views: Vec<_> = heads.iter().map(|head| head.view()).collect();
+            let stacked = stack(Axis(0), &views).map_err(|e| Error::undefined(e.to_string()))?;
+            self.put(&format!("{name}.{}", end("block", place)), &stacked)?;
+        }
+        Ok(())
+    }
+}
