@@ -11,6 +11,7 @@ pub(crate) use pictures::{choice, numbered};
 use crate::PAPERS;
 use crate::evaluate::cost::measure;
 use crate::evaluate::{Detokeniser, Passes, Task, special_before};
+use attnlab_core::input;
 use attnlab_core::stats::validate_level;
 use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
