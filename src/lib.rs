@@ -5,7 +5,7 @@
 //!
 //! | crate | contents |
 //! |---|---|
-//! | `attnlab-core` | [`error`], [`rng`], [`linalg`], [`special`], [`stats`], [`npy`], [`params`] |
+//! | `attnlab-core` | [`error`], [`rng`], [`linalg`], [`special`], [`stats`], [`npy`], [`input`], [`params`] |
 //! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`fit`], [`dynamics`] |
 //! | `attnlab-lab` | [`claim`], [`mod@catalogue`], [`run`], [`experiment`], [`sweep`], [`figure`], [`report`], [`mod@reproduce`] |
 //! | `attnlab-aot`, `-denoising`, `-lsa`, `-joma` | the [rooms](papers) of the papers |
@@ -50,7 +50,7 @@ pub mod cli;
 mod rooms;
 
 pub use attnlab_core::{Error, Result};
-pub use attnlab_core::{bracket, error, format, linalg, npy, params, quadrature, rng, special, stats};
+pub use attnlab_core::{bracket, error, format, input, linalg, npy, params, quadrature, rng, special, stats};
 pub use attnlab_gpu as gpu;
 #[cfg(feature = "train")]
 pub use attnlab_images as images;

@@ -222,6 +222,39 @@ fn an_experiment_on_a_text_knows_its_files() {
     case.is_refused(more.to_str().unwrap(), "which is read now");
 }
 
+/// Trainings on files: documents with a tokenizer, and images with labels.
+#[cfg(feature = "train")]
+#[test]
+fn a_training_knows_its_files() {
+    let with_sets = |words: &[&str], sets: &[&str]| {
+        let sets = sets.iter().flat_map(|set| ["--set".to_string(), set.to_string()]);
+        words.iter().map(|word| word.to_string()).chain(sets).collect::<Vec<String>>()
+    };
+    let plan = ["plan.steps=6", "plan.batch=8", "plan.report_every=3", "plan.checkpoint_every=3"];
+    let sizes = ["layers=1", "width=16", "heads=2", "sigma=0.25"];
+
+    let folder = network();
+    fs::write(folder.path().join("documents.txt"), format!("{TEXT}<|endoftext|>\n").repeat(40)).unwrap();
+    // The letter z ends a document.
+    let of_text = ["text=@documents.txt", "tokenizer=@net", "end_of_text=z", "vocabulary=64", "context=12"];
+    let more = ["networks=[\"gpt2\"]", "evaluation.sequences=40", "evaluation.activations=4"];
+    let words = with_sets(&["train", "language", "--quick"], &[&of_text[..], &more, &plan, &sizes].concat());
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    Case::new(folder, &words, &["documents.txt", "net/tokenizer.json"]).every_input_counts();
+
+    let folder = tempfile::tempdir().unwrap();
+    let create = |name: &str| fs::File::create(folder.path().join(name)).unwrap();
+    let level = |(i, j, k): (usize, usize, usize)| (60 + 120 * (i % 2) + j + 2 * k) as u8;
+    attnlab::npy::write(&attnlab::ndarray::Array3::from_shape_fn((40, 20, 20), level), create("images.npy")).unwrap();
+    let label = |i: usize| (i % 2) as u8;
+    attnlab::npy::write(&attnlab::ndarray::Array1::from_shape_fn(40, label), create("labels.npy")).unwrap();
+    let of_images = ["images=@images.npy", "validation=0.2", "side=16", "patch=4", "maps.judged=6", "maps.images=1"];
+    let more = ["networks=[\"aot-v\",\"neighbours\"]"];
+    let words = with_sets(&["train", "vision", "--quick"], &[&of_images[..], &more, &plan, &sizes].concat());
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    Case::new(folder, &words, &["images.npy", "labels.npy"]).every_input_counts();
+}
+
 /// Settings are named by their values: the same values by another way go on, also where the file has become another's.
 #[test]
 fn a_file_of_settings_counts_where_it_is_given() {

@@ -52,7 +52,8 @@ pub trait Experiment: Identity + Send + Sync {
     }
 
     /// Refuses a run whose inputs outside the settings (a file to read) are missing or do not fit. It is
-    /// called before anything is written, and not when figures are drawn from rows.
+    /// called before anything is written, and not when figures are drawn from rows. It must open or note every file of
+    /// the run through [`input`](attnlab_core::input), as trials must: rows of other bytes are then another run.
     ///
     /// # Errors
     /// Names the file or the setting, and what is allowed.

@@ -1,6 +1,7 @@
 //! Arrays of activations in files: NumPy and safetensors, one array per layer.
 
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use attnlab_networks::{Checkpoint, npy};
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,7 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
             let problem = "must be a file of activations; a folder is a checkpoint".into();
             return Err(content(path, problem));
         }
+        input::note("activations", path);
         let file = Checkpoint::open(path)?;
         for tensor in file.matching(&["*"]) {
             let shape = file.shape(&tensor)?;
