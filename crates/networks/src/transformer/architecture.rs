@@ -69,7 +69,8 @@ pub enum PositionEncoding {
         base: f64,
         /// Pairs that are turned.
         pairs: RotaryPairs,
-        /// Change for long contexts.
+        /// Change for long contexts, as the settings describe it. A GGUF file may have divisors of the frequencies beside
+        /// it, as the tensor `rope_freqs.weight`.
         scaling: RotaryScaling,
     },
     /// None but a causal mask.

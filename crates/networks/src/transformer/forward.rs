@@ -157,7 +157,7 @@ impl Transformer {
         let rotation = match a.positions {
             PositionEncoding::Rotary { turned, base, pairs, scaling } => {
                 let factors = self.weights.rotary_factors.as_deref();
-                Some(Rotation::new(turned, base, pairs, (scaling, factors), first..first + x.ncols()))
+                Some(Rotation::new(turned, base, pairs, scaling, factors, first..first + x.ncols()))
             }
             PositionEncoding::Learned { .. } | PositionEncoding::Absent => None,
         };

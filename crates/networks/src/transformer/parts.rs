@@ -166,7 +166,8 @@ impl Rotation {
         turned: usize,
         base: f64,
         pairs: RotaryPairs,
-        (scaling, factors): (RotaryScaling, Option<&[f32]>),
+        scaling: RotaryScaling,
+        factors: Option<&[f32]>,
         positions: Range<usize>,
     ) -> Self {
         let mut frequencies: Vec<f64> =

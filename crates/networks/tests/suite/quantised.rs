@@ -267,6 +267,16 @@ proptest! {
         }
         #[cfg(feature = "tokenizers")]
         let _ = attnlab_networks::Tokenizer::open(&path);
+        let split = |number: u32| format!("llama-gguf-split-{number:05}-of-00003.gguf");
+        let parts = variations::folder().join("networks/llama-gguf-split");
+        for number in 1..=3 {
+            fs::copy(parts.join(split(number)), folder.path().join(split(number))).unwrap();
+        }
+        let first = folder.path().join(split(1));
+        fs::write(&first, changed(&fs::read(&first).unwrap(), 1500, &changes)).unwrap();
+        if let Ok(network) = Transformer::open(&first) {
+            let _ = network.losses(&[1, 2, 3]);
+        }
         fs::write(&path, changed(&fs::read(data("types.gguf")).unwrap(), 1500, &changes)).unwrap();
         if let Ok(checkpoint) = Checkpoint::open(&path) {
             for name in checkpoint.names() {
