@@ -1,6 +1,7 @@
 //! Contents of a panel over a plane: heat maps, contour lines, arrows.
 
-use super::model::{Axis, Measured, Scale, Stroke};
+use super::model::{Axis, Scale, Stroke};
+use super::point::Measured;
 
 /// A heat map: one number per cell of a grid. Cells reach half-way to their neighbours on the scale
 /// of the panel's axes, and to the frame.

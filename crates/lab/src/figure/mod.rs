@@ -15,14 +15,16 @@ mod layout;
 mod marks;
 mod model;
 mod pdf;
+mod point;
 mod style;
 mod text;
 
 pub use csv::to_csv;
 pub use draw::{png_of_svg, svg};
 pub use field::{Arrows, Cell, Contour, Heat, Palette};
-pub use model::{Axis, Figure, Marker, Measured, Panel, Point, Rule, Scale, Series, Stroke, Width};
+pub use model::{Axis, Figure, Marker, Panel, Rule, Scale, Series, Stroke, Width};
 pub use pdf::{pdf, pdf_of_svg};
+pub use point::{Measured, Point};
 pub use style::{ASPECT, GREY, INK};
 pub(crate) use text::runs;
 

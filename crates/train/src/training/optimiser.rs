@@ -2,6 +2,7 @@
 
 use crate::model::{Model, Tensor};
 use attnlab_core::error::{Error, Result, non_negative, positive};
+use attnlab_lab::experiment::ranges::{Ranges, within};
 use burn::optim::{Adam, AdamConfig, AdamState, AdamW, AdamWConfig, AdamWState};
 use burn::optim::{AdaptiveMomentumState, Lion, LionConfig, LionState, Optimizer};
 use serde::{Deserialize, Serialize};
@@ -45,17 +46,7 @@ impl OptimiserSettings {
     /// # Errors
     /// [`Error::Invalid`] with the constant and its range.
     pub fn validate(&self) -> Result<()> {
-        for (name, beta) in [("beta_1", self.beta_1), ("beta_2", self.beta_2)] {
-            if !(0.0..1.0).contains(&beta) {
-                return Err(Error::invalid(name, beta, "must be a number in [0, 1)"));
-            }
-        }
-        if self.kind == OptimiserKind::Adam && self.weight_decay != 0.0 {
-            let allowed = "must be 0 with adam; adam-w and lion have a decay";
-            return Err(Error::invalid("weight_decay", self.weight_decay, allowed));
-        }
-        positive("epsilon", self.epsilon)?;
-        non_negative("weight_decay", self.weight_decay)
+        self.ranges("")
     }
 
     /// Counts the moment tensors per parameter.
@@ -64,6 +55,21 @@ impl OptimiserSettings {
             OptimiserKind::Adam | OptimiserKind::AdamW => 2,
             OptimiserKind::Lion => 1,
         }
+    }
+}
+
+impl Ranges for OptimiserSettings {
+    fn ranges(&self, prefix: &str) -> Result<()> {
+        for (name, beta) in [("beta_1", self.beta_1), ("beta_2", self.beta_2)] {
+            within("[0, 1)")(&format!("{prefix}{name}"), &beta)?;
+        }
+        let decay = format!("{prefix}weight_decay");
+        if self.kind == OptimiserKind::Adam && self.weight_decay != 0.0 {
+            let allowed = "must be 0 with adam; adam-w and lion have a decay";
+            return Err(Error::invalid(decay, self.weight_decay, allowed));
+        }
+        positive(&format!("{prefix}epsilon"), self.epsilon)?;
+        non_negative(&decay, self.weight_decay)
     }
 }
 

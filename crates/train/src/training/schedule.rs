@@ -1,6 +1,7 @@
 //! Schedules: learning rate and curriculum as functions of the step.
 
 use attnlab_core::error::{Error, Result, non_negative, positive};
+use attnlab_lab::experiment::ranges::Ranges;
 use serde::{Deserialize, Serialize};
 
 /// Learning-rate schedule: linear warm-up to `peak`, then a cosine to `last` at the end, or constant.
@@ -16,20 +17,6 @@ pub struct LearningRate {
 }
 
 impl LearningRate {
-    /// Refuses rates out of range.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] with the number and its range.
-    pub fn validate(&self) -> Result<()> {
-        positive("peak", self.peak)?;
-        non_negative("last", self.last)?;
-        if self.last > self.peak {
-            let allowed = format!("must be at most peak = {}", self.peak);
-            return Err(Error::invalid("last", self.last, allowed));
-        }
-        Ok(())
-    }
-
     /// Computes the rate of step `step` (from 0) of `steps`, as nanoGPT does.
     ///
     /// ```
@@ -45,6 +32,18 @@ impl LearningRate {
         let share = ((step - self.warmup) as f64 / span as f64).min(1.0);
         let cosine = 0.5 * (1.0 + (std::f64::consts::PI * share).cos());
         self.last + (self.peak - self.last) * cosine
+    }
+}
+
+impl Ranges for LearningRate {
+    fn ranges(&self, prefix: &str) -> Result<()> {
+        positive(&format!("{prefix}peak"), self.peak)?;
+        non_negative(&format!("{prefix}last"), self.last)?;
+        if self.last > self.peak {
+            let allowed = format!("must be at most {prefix}peak = {}", self.peak);
+            return Err(Error::invalid(format!("{prefix}last"), self.last, allowed));
+        }
+        Ok(())
     }
 }
 

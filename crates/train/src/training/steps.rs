@@ -4,8 +4,9 @@ use super::checkpoint::{Checkpoint, CheckpointState};
 use super::optimiser::{OptimiserSettings, OptimiserState, clip};
 use super::schedule::{Curriculum, LearningRate, Stage};
 use crate::model::{Model, Tensor, read};
-use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::error::{Error, Result, non_negative};
 use attnlab_core::rng::Streams;
+use attnlab_lab::experiment::ranges::{Ranges, table, whole};
 use attnlab_lab::run::{Clock, Progress, TrialContext};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -53,6 +54,12 @@ impl TrainingPlan {
     /// # Errors
     /// [`Error::Invalid`] with the setting and its range.
     pub fn validate(&self) -> Result<()> {
+        self.ranges("")
+    }
+}
+
+impl Ranges for TrainingPlan {
+    fn ranges(&self, prefix: &str) -> Result<()> {
         for (name, value) in [
             ("steps", self.steps),
             ("batch", self.batch as u64),
@@ -60,19 +67,15 @@ impl TrainingPlan {
             ("report_every", self.report_every),
             ("checkpoint_every", self.checkpoint_every),
         ] {
-            if value == 0 {
-                return Err(Error::invalid(name, 0, "must be a whole number >= 1"));
-            }
+            whole(1..)(&format!("{prefix}{name}"), &value)?;
         }
         if !self.batch.is_multiple_of(self.accumulate) {
-            let allowed = format!("must be a divisor of batch = {}", self.batch);
-            return Err(Error::invalid("accumulate", self.accumulate, allowed));
+            let allowed = format!("must be a divisor of {prefix}batch = {}", self.batch);
+            return Err(Error::invalid(format!("{prefix}accumulate"), self.accumulate, allowed));
         }
-        if self.clip != 0.0 {
-            positive("clip", self.clip)?;
-        }
-        self.rate.validate()?;
-        self.optimiser.validate()
+        non_negative(&format!("{prefix}clip"), self.clip)?;
+        table(&format!("{prefix}rate"), &self.rate)?;
+        table(&format!("{prefix}optimiser"), &self.optimiser)
     }
 }
 

@@ -198,7 +198,8 @@ fn arrows_entry(arrows: &Arrows) -> Entry {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::model::{Axis, Point};
+    use super::super::super::model::Axis;
+    use super::super::super::point::Point;
     use super::super::layout;
     use super::*;
 

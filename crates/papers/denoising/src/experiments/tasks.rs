@@ -6,6 +6,7 @@ use crate::theory::{Predictor, Prior, bessel_ratio};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
 use attnlab_core::rng::Streams;
+use attnlab_lab::experiment::ranges::within;
 use attnlab_theory::dynamics::{Attention, Prompts, Recipe, Weights, loss};
 use ndarray::{Array2, ArrayView1};
 use rand::RngExt;
@@ -26,9 +27,9 @@ attnlab_lab::settings! {
     /// Case 1: Gaussian tokens on a subspace.
     pub struct Subspace {
         pub dim: usize,
-        pub sigma0_2: f64,
-        pub sigma_z2: f64,
-        pub epochs: usize,
+        pub sigma0_2: f64 = positive,
+        pub sigma_z2: f64 = positive,
+        pub epochs: usize = whole(1..),
     }
 }
 
@@ -36,9 +37,9 @@ attnlab_lab::settings! {
     /// Case 2: tokens uniform on a sphere in a subspace of dimension d + 1.
     pub struct Sphere {
         pub dim: usize,
-        pub radius: f64,
-        pub sigma_z2: f64,
-        pub epochs: usize,
+        pub radius: f64 = positive,
+        pub sigma_z2: f64 = positive,
+        pub epochs: usize = whole(1..),
     }
 }
 
@@ -47,9 +48,9 @@ attnlab_lab::settings! {
     pub struct ClusterTask {
         pub clusters: usize,
         pub radius: f64,
-        pub sigma0_2: f64,
-        pub sigma_z2: f64,
-        pub epochs: usize,
+        pub sigma0_2: f64 = positive,
+        pub sigma_z2: f64 = positive,
+        pub epochs: usize = whole(1..),
     }
 }
 
@@ -58,11 +59,16 @@ attnlab_lab::settings! {
     pub struct Training {
         pub train: usize = whole(1..),
         pub test: usize = whole(1..),
-        pub batch: usize,
-        pub rate: f64,
-        pub milestones: Vec<f64>,
-        pub decay: f64,
+        pub batch: usize = whole(1..),
+        pub rate: f64 = positive,
+        pub milestones: Vec<f64> = shares,
+        pub decay: f64 = positive,
     }
+}
+
+/// Accepts shares of the epochs, or none.
+fn shares(name: &str, shares: &Vec<f64>) -> Result<()> {
+    if shares.is_empty() { Ok(()) } else { within("[0, 1]")(name, shares) }
 }
 
 impl Training {
@@ -77,16 +83,16 @@ impl Training {
         }
     }
 
-    /// Refuses what cannot be run.
+    /// Refuses settings of the table `training` that do not fit each other. Each is within its range.
     ///
     /// # Errors
     /// Names the setting.
-    pub fn validate(&self, epochs: usize) -> Result<()> {
+    pub fn validate(&self) -> Result<()> {
         if self.batch > self.train {
-            let allowed = format!("must be at most train = {}", self.train);
-            return Err(Error::invalid("batch", self.batch, allowed));
+            let allowed = format!("must be at most training.train = {}", self.train);
+            return Err(Error::invalid("training.batch", self.batch, allowed));
         }
-        self.recipe(epochs).validate()
+        Ok(())
     }
 }
 

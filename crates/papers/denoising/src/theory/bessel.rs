@@ -25,7 +25,8 @@ use statrs::function::gamma::ln_gamma;
 /// use attnlab_denoising::theory::bessel_ratio;
 /// // In three dimensions the ratio is Langevin's function coth x - 1/x.
 /// let langevin = |x: f64| 1.0 / x.tanh() - 1.0 / x;
-/// assert!((bessel_ratio(0.5, 3.0) - langevin(3.0)).abs() < 1e-15);
+/// // The relative error that is promised; the difference loses less than a digit.
+/// assert!((bessel_ratio(0.5, 3.0) - langevin(3.0)).abs() < 1e-12);
 /// assert_eq!(bessel_ratio(0.0, 0.0), 0.0);
 /// assert!(bessel_ratio(0.0, -1.0).is_nan());
 /// ```
@@ -68,8 +69,10 @@ pub fn bessel_ratio_complement(nu: f64, x: f64) -> f64 {
 /// ```
 /// use attnlab_denoising::theory::ln_sphere_mean;
 /// // Two points (m = 1): cosh. Three dimensions: sinh(k) / k.
-/// assert!((ln_sphere_mean(-0.5, 0.3) - 0.3_f64.cosh().ln()).abs() < 1e-16);
-/// assert!((ln_sphere_mean(0.5, 2.0) - (2.0_f64.sinh() / 2.0).ln()).abs() < 1e-15);
+/// // Logarithms of numbers near 1 carry the rounding of their arguments: some dozen operations on numbers up to 4.
+/// let rounding = 64.0 * f64::EPSILON;
+/// assert!((ln_sphere_mean(-0.5, 0.3) - 0.3_f64.cosh().ln()).abs() < rounding);
+/// assert!((ln_sphere_mean(0.5, 2.0) - (2.0_f64.sinh() / 2.0).ln()).abs() < rounding);
 /// ```
 pub fn ln_sphere_mean(nu: f64, kappa: f64) -> f64 {
     if !in_domain(nu, kappa) {

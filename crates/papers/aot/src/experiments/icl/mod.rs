@@ -41,7 +41,7 @@ settings! {
         pub places: usize,
         pub backend: String,
         pub layers: IclLayers,
-        pub plan: TrainingPlan,
+        pub plan: TrainingPlan = table,
         pub curriculum: Curriculum,
         pub evaluation: IclEvaluation = table,
     }
@@ -212,7 +212,6 @@ impl Icl {
 
 impl Experiment for Icl {
     fn validate(&self) -> Result<()> {
-        self.plan.validate()?;
         ComputeDevice::parse(&self.backend)?;
         self.baselines().iter().try_for_each(RegressionBaseline::validate)?;
         for (name, ramp, last) in [

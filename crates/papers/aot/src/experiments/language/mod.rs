@@ -50,7 +50,7 @@ settings! {
         pub heads: usize,
         pub sigma: f64,
         pub backend: String,
-        pub plan: TrainingPlan,
+        pub plan: TrainingPlan = table,
         pub evaluation: LanguageEvaluation = table,
         #[serde(skip)]
         packed: PackedOnce,
@@ -245,7 +245,6 @@ impl Experiment for Language {
             let allowed = "must be empty without a tokenizer. Add --set tokenizer=PATH";
             return Err(Error::invalid("end_of_text", &self.end_of_text, allowed));
         }
-        self.plan.validate()?;
         ComputeDevice::parse(&self.backend)?;
         let e = &self.evaluation;
         if e.activations > e.sequences {

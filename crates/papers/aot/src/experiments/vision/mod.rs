@@ -53,7 +53,7 @@ settings! {
         pub backend: String,
         pub shapes: ShapeSettings,
         pub augmentation: AugmentationSettings = table,
-        pub plan: TrainingPlan,
+        pub plan: TrainingPlan = table,
         pub maps: MapSettings = table,
     }
 }
@@ -192,7 +192,6 @@ fn names() -> impl Iterator<Item = &'static str> {
 
 impl Experiment for Vision {
     fn validate(&self) -> Result<()> {
-        self.plan.validate()?;
         ComputeDevice::parse(&self.backend)?;
         if !self.side.is_multiple_of(self.patch) {
             let allowed = format!("must be a divisor of side = {}", self.side);

@@ -29,8 +29,8 @@ settings! {
         pub shares: Vec<f64> = positive,
         pub context: usize,
         pub training: Training = table,
-        pub subspace: Subspace,
-        pub sphere: Sphere,
+        pub subspace: Subspace = table,
+        pub sphere: Sphere = table,
     }
 }
 
@@ -83,10 +83,9 @@ fn dim_of(share: f64, n: usize) -> usize {
 
 impl Experiment for DenoiseExcessRisk {
     fn validate(&self) -> Result<()> {
+        self.training.validate()?;
         for cell in self.cells()? {
-            let (task, _, epochs) = self.of_cell(&cell)?;
-            task.problem.validate()?;
-            self.training.validate(epochs)?;
+            self.of_cell(&cell)?.0.problem.validate()?;
         }
         Ok(())
     }

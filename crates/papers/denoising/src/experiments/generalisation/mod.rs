@@ -29,7 +29,7 @@ settings! {
         pub tested_dims: Vec<usize> = whole(1..),
         pub tested_with_milestones: bool,
         pub training: Training = table,
-        pub subspace: Subspace,
+        pub subspace: Subspace = table,
     }
 }
 
@@ -56,7 +56,7 @@ impl DenoiseGeneralisation {
 
 impl Experiment for DenoiseGeneralisation {
     fn validate(&self) -> Result<()> {
-        self.training.validate(self.subspace.epochs)?;
+        self.training.validate()?;
         let task = |dim: usize, context: usize| {
             let subspace = Subspace { dim, ..self.subspace.clone() };
             subspace.task(self.ambient, context, self.bases).problem

@@ -25,9 +25,9 @@ settings! {
         pub code: Variant,
         pub text: Variant,
         pub training: Training = table,
-        pub subspace: Subspace,
-        pub sphere: Sphere,
-        pub clusters: ClusterTask,
+        pub subspace: Subspace = table,
+        pub sphere: Sphere = table,
+        pub clusters: ClusterTask = table,
     }
 }
 
@@ -71,12 +71,11 @@ impl DenoiseTraining {
 
 impl Experiment for DenoiseTraining {
     fn validate(&self) -> Result<()> {
+        self.training.validate()?;
         Form::parse(&self.form)?;
         for variant in &self.variants {
             for task in &self.tasks {
-                let (task, epochs) = self.task(task, self.variant(variant)?)?;
-                task.problem.validate()?;
-                self.training.validate(epochs)?;
+                self.task(task, self.variant(variant)?)?.0.problem.validate()?;
             }
         }
         Ok(())
