@@ -196,6 +196,8 @@ struct Records<'a> {
     /// None: nothing is written.
     quantities: Option<Recordings>,
     out: &'a Path,
+    /// Flag: files of another run are deleted.
+    force: bool,
 }
 
 impl<'a> Records<'a> {
@@ -208,7 +210,7 @@ impl<'a> Records<'a> {
             let allowed = "must not come with --shard. Give --record without it, in one more call";
             return Err(Error::invalid("record", args.record.join(","), allowed));
         }
-        Ok(Records { quantities, out: &args.out })
+        Ok(Records { quantities, out: &args.out, force: args.rows.force })
     }
 
     /// Folder of a network's files.
@@ -228,6 +230,9 @@ impl<'a> Records<'a> {
     fn write(&self, networks: &InspectNetworks) -> Result<()> {
         self.each(networks, |network, quantities, folder| {
             let (network, windows) = network.open()?;
+            if self.force {
+                record::clear(folder)?;
+            }
             let files = record::write(&network, &windows, quantities, folder)?;
             note(&format!("{files} files in {}", folder.display()));
             Ok(())
