@@ -42,9 +42,9 @@ weights, the same tokens in random order. A network without a language-model hea
 --record writes what the network as given computes to DIR/record, in float32 with tokens as columns:
 NumPy files per window and block, such as weights.block-03.window-0.npy (heads, N, N).
 
-A summary comes first. Rows, rows.csv, the figures and inspect.html go to the folder. The same files and seed give the same
-rows; a run that was stopped goes on. docs/inspect.md says what every name means and how often the
-test is right.";
+A summary comes first. Rows, rows.csv, the figures and inspect.html go to the folder. The same files and
+seed give the same rows; a run that was stopped goes on. docs/inspect.md says what every name means and
+how often the test is right.";
 
 /// Hold activations, or a network on a text, against the theory: fit of Definition 1, hypotheses of Theorem 1,
 /// horizon, SNR, entropy, ranks, controls
