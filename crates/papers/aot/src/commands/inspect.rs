@@ -42,9 +42,9 @@ weights, the same tokens in random order. A network without a language-model hea
 --record writes what the network as given computes to DIR/record, in float32 with tokens as columns:
 NumPy files per window and block, such as weights.block-03.window-0.npy (heads, N, N).
 
-A summary comes first. Rows, rows.csv, the figures and inspect.html go to the folder. The same files and seed give the same
-rows; a run that was stopped goes on. docs/inspect.md says what every name means and how often the
-test is right.";
+A summary comes first. Rows, rows.csv, the figures and inspect.html go to the folder. The same files and
+seed give the same rows; a run that was stopped goes on. docs/inspect.md says what every name means and
+how often the test is right.";
 
 /// Hold activations, or a network on a text, against the theory: fit of Definition 1, hypotheses of Theorem 1,
 /// horizon, SNR, entropy, ranks, controls
@@ -196,6 +196,8 @@ struct Records<'a> {
     /// None: nothing is written.
     quantities: Option<Recordings>,
     out: &'a Path,
+    /// Flag: files of another run are deleted.
+    force: bool,
 }
 
 impl<'a> Records<'a> {
@@ -208,7 +210,7 @@ impl<'a> Records<'a> {
             let allowed = "must not come with --shard. Give --record without it, in one more call";
             return Err(Error::invalid("record", args.record.join(","), allowed));
         }
-        Ok(Records { quantities, out: &args.out })
+        Ok(Records { quantities, out: &args.out, force: args.rows.force })
     }
 
     /// Folder of a network's files.
@@ -228,6 +230,9 @@ impl<'a> Records<'a> {
     fn write(&self, networks: &InspectNetworks) -> Result<()> {
         self.each(networks, |network, quantities, folder| {
             let (network, windows) = network.open()?;
+            if self.force {
+                record::clear(folder)?;
+            }
             let files = record::write(&network, &windows, quantities, folder)?;
             note(&format!("{files} files in {}", folder.display()));
             Ok(())

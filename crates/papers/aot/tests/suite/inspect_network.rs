@@ -262,6 +262,12 @@ fn records_are_those_of_the_forward_pass() {
     // Of a window: the embedding, after the last norm, the logits, and six quantities of every block.
     let files_of_window = 3 + 6 * network.architecture().layers;
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1 + 4 * files_of_window);
+    // Another run takes the place of this one and of its records, and of nothing else.
+    fs::write(folder.join("mine.npy"), "").unwrap();
+    let fewer = ["--text", text.to_str().unwrap(), "--tokens", "48", "--window", "24", "--no-controls"];
+    inspect(&files, &[&fewer[..], &["--record", "residual", "--force"]].concat()).unwrap();
+    let places = network.architecture().layers + 1;
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2 + 2 * (places + 1));
     let refused = inspect(&files, &[&sizes[..], &["--record", "residual,weight"]].concat()).unwrap_err();
     assert!(refused.contains("unknown recording 'weight'"), "{refused}");
     let shard = inspect(&files, &[&sizes[..], &["--record", "logits", "--shard", "0/2"]].concat());

@@ -128,7 +128,7 @@ impl Experiment for InspectNetwork {
         let place = cell.get(PLACE).and_then(Value::as_u64).unwrap_or(0) as usize;
         let (network, _) = self.opened.network(self, variant)?;
         let during = |e: Error| e.during(format!("{variant} network, place {place}"));
-        let mut recorded = self.opened.passes(self, variant).and_then(|passes| passes.place(place)).map_err(during)?;
+        let mut recorded = self.opened.place(self, variant, place).map_err(during)?;
         let how = self.fitting.how(CONTROLS);
         let mut data = inspect(recorded.residual.view(), &how, streams).map_err(during)?;
         // The subspaces of the heads are held against the tokens that the rest of the row is of.

@@ -1,7 +1,7 @@
 //! The files of an inspection, opened once.
 
 use super::InspectNetwork;
-use crate::inspect::network::{Passes, Windows};
+use crate::inspect::network::{Passes, Place, Windows};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_networks::{Checkpoint, Transformer, sha256, text};
@@ -15,7 +15,15 @@ const MOST_BYTES: u64 = 1 << 30;
 #[derive(Debug, Default)]
 pub struct Cache {
     opened: Mutex<Vec<(String, Opened)>>,
-    passes: Mutex<Vec<(String, Arc<Passes>)>>,
+    passes: Mutex<Vec<InUse>>,
+}
+
+/// The passes of a variant, and the number of places that have not been taken from them.
+#[derive(Debug)]
+struct InUse {
+    variant: String,
+    passes: Arc<Passes>,
+    left: usize,
 }
 
 type Opened = (Arc<Transformer>, Arc<Windows>);
@@ -69,18 +77,27 @@ impl Cache {
         Ok(pair)
     }
 
-    /// The forward passes of a variant on all windows, which its places share.
-    pub(super) fn passes(&self, settings: &InspectNetwork, variant: &str) -> Result<Arc<Passes>> {
+    /// A place of a variant, from the forward passes that its places share. They are dropped with the last place.
+    pub(super) fn place(&self, settings: &InspectNetwork, variant: &str, place: usize) -> Result<Place> {
         let (network, windows) = self.network(settings, variant)?;
         // A trial waits for another one that runs the network.
-        let mut passes = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, known)) = passes.iter().find(|(name, _)| name == variant) {
-            return Ok(known.clone());
+        let mut in_use = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
+        let i = match in_use.iter().position(|known| known.variant == variant) {
+            Some(i) => i,
+            None => {
+                let passes = Arc::new(Passes::record(&network, &windows)?);
+                in_use.truncate(VARIANTS_IN_MEMORY - 1);
+                in_use.insert(0, InUse { variant: variant.into(), passes, left: settings.places });
+                0
+            }
+        };
+        let passes = in_use[i].passes.clone();
+        in_use[i].left = in_use[i].left.saturating_sub(1);
+        if in_use[i].left == 0 {
+            in_use.remove(i);
         }
-        let fresh = Arc::new(Passes::record(&network, &windows)?);
-        passes.truncate(VARIANTS_IN_MEMORY - 1);
-        passes.insert(0, (variant.into(), fresh.clone()));
-        Ok(fresh)
+        drop(in_use);
+        passes.place(place)
     }
 }
 

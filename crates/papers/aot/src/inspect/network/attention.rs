@@ -153,3 +153,24 @@ impl Attention {
         Ok(data)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand: weights 1/4 and 3/4 have entropy ln 4 − 3/4 ln 3, whatever the first token takes.
+    #[test]
+    fn a_strong_sink_leaves_the_entropy_of_the_others() {
+        let others = 4.0_f64.ln() - 0.75 * 3.0_f64.ln();
+        for (first, share) in [(800.0, 1.0), (4.0_f64.ln(), 0.5), (-800.0, 0.0)] {
+            let o = of_query(&[first, 0.0, 3.0_f64.ln()], true);
+            // Half of the weight on the first token: ln 2 more than half of what the others have.
+            let entropy = if share == 0.5 { 2.0_f64.ln() + others / 2.0 } else { (1.0 - share) * others };
+            for (value, expected) in [(o.sink, share), (o.entropy_without_sink, others), (o.entropy, entropy)] {
+                assert!((value - expected).abs() < 1e-14, "{first}: {o:?}");
+            }
+        }
+        let alone = of_query(&[2.0], true);
+        assert_eq!((alone.sink, alone.entropy, alone.entropy_without_sink, alone.energy), (1.0, 0.0, 0.0, -2.0));
+    }
+}

@@ -65,6 +65,30 @@ pub fn check(network: &Transformer, windows: &Windows, quantities: &Recordings, 
     }
 }
 
+/// Deletes the files that [`write()`] wrote into a folder, those of another run.
+///
+/// # Errors
+/// A folder that cannot be read or changed.
+pub fn clear(folder: &Path) -> Result<()> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(|e| Error::io(folder, e, ADVICE))? {
+        let path = entry.map_err(|e| Error::io(folder, e, ADVICE))?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let known = name == "ids.npy"
+            || name.split_once('.').is_some_and(|(quantity, end)| {
+                (quantity == "last" || Recordings::NAMES.contains(&quantity))
+                    && end.contains("window-")
+                    && end.ends_with(".npy")
+            });
+        if known {
+            fs::remove_file(&path).map_err(|e| Error::io(&path, e, ADVICE))?;
+        }
+    }
+    Ok(())
+}
+
 /// Runs the network on every window and writes the files, one block of one window at a time. Returns their number.
 ///
 /// # Errors
