@@ -234,6 +234,14 @@ impl Configuration {
         self.is_there
     }
 
+    /// Takes this class where no other is named.
+    pub(super) fn or_class(mut self, class: &str) -> Self {
+        if self.class.is_empty() {
+            self.class = class.into();
+        }
+        self
+    }
+
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         self.flags.get(name).and_then(Value::as_bool)
     }
@@ -320,13 +328,23 @@ impl Configuration {
         Ok(())
     }
 
-    /// Sets BERT's normaliser by the flags of its class, whose defaults hold too.
+    /// Sets BERT's normaliser by the flags of its class, whose defaults hold too, and without a class by those that are
+    /// there.
     fn normalise(&self, description: &mut Value) -> Result<()> {
         let normaliser = &mut description["normalizer"];
-        if normaliser["type"] == "BertNormalizer" && BERT.contains(&&self.class[..]) {
-            normaliser["lowercase"] = json!(self.flag("do_lower_case").unwrap_or(true));
-            normaliser["strip_accents"] = json!(self.flag("strip_accents"));
-            normaliser["handle_chinese_chars"] = json!(self.flag("tokenize_chinese_chars").unwrap_or(true));
+        let bert = BERT.contains(&&self.class[..]);
+        if normaliser["type"] == "BertNormalizer" && (bert || self.class.is_empty()) {
+            for (flag, field, default) in [
+                ("do_lower_case", "lowercase", json!(true)),
+                ("strip_accents", "strip_accents", Value::Null),
+                ("tokenize_chinese_chars", "handle_chinese_chars", json!(true)),
+            ] {
+                match self.flag(flag) {
+                    Some(wanted) => normaliser[field] = json!(wanted),
+                    None if bert => normaliser[field] = default,
+                    None => {}
+                }
+            }
             return Ok(());
         }
         let known = [("do_lower_case", "lowercase"), ("tokenize_chinese_chars", "handle_chinese_chars")];
