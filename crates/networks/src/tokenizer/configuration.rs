@@ -41,6 +41,7 @@ const NEUTRAL: &[&str] = &[
     "response_schema",
     "use_default_system_prompt",
     // Truncation and padding, which are left out here whatever a file asks for.
+    "max_len",
     "max_length",
     "model_max_length",
     "pad_to_multiple_of",
@@ -55,10 +56,10 @@ const NEUTRAL: &[&str] = &[
     "model_input_names",
     "return_token_type_ids",
     "trim_offsets",
-    // Ids repeat what the tokens' names say.
+    // Counts and ids repeat what the vocabulary and the tokens' names say.
     "*_token_id",
+    "vocab_size",
     // Conversion from a SentencePiece model, of which tokenizer.json is the result.
-    "legacy",
     "sp_model_kwargs",
 ];
 
@@ -67,8 +68,15 @@ const FIXED: [(&str, &str); 4] =
     [("do_basic_tokenize", "true"), ("from_slow", "false"), ("never_split", "[]"), ("split_special_tokens", "false")];
 
 /// Flags that are obeyed.
-const FLAGS: [&str; 6] =
-    ["add_bos_token", "add_eos_token", "add_prefix_space", "do_lower_case", "strip_accents", "tokenize_chinese_chars"];
+const FLAGS: [&str; 7] = [
+    "add_bos_token",
+    "add_eos_token",
+    "add_prefix_space",
+    "do_lower_case",
+    "legacy",
+    "strip_accents",
+    "tokenize_chinese_chars",
+];
 
 /// Classes whose versions differ: up to 4 of `transformers` the flags decide about special tokens, from 5 on
 /// tokenizer.json does.
@@ -227,6 +235,14 @@ impl Configuration {
         self.is_there
     }
 
+    /// Takes this class where no other is named.
+    pub(super) fn or_class(mut self, class: &str) -> Self {
+        if self.class.is_empty() {
+            self.class = class.into();
+        }
+        self
+    }
+
     pub(super) fn flag(&self, name: &str) -> Option<bool> {
         self.flags.get(name).and_then(Value::as_bool)
     }
@@ -260,6 +276,9 @@ impl Configuration {
     pub(super) fn amend(&self, description: &mut Value) -> Result<()> {
         self.add_tokens(description)?;
         self.normalise(description)?;
+        if self.class == "LlamaTokenizer" && self.flag("legacy") == Some(false) {
+            prefix_once(description);
+        }
         let Some(wanted) = self.flag("add_prefix_space") else {
             return Ok(());
         };
@@ -310,13 +329,23 @@ impl Configuration {
         Ok(())
     }
 
-    /// Sets BERT's normaliser by the flags of its class, whose defaults hold too.
+    /// Sets BERT's normaliser by the flags of its class, whose defaults hold too, and without a class by those that are
+    /// there.
     fn normalise(&self, description: &mut Value) -> Result<()> {
         let normaliser = &mut description["normalizer"];
-        if normaliser["type"] == "BertNormalizer" && BERT.contains(&&self.class[..]) {
-            normaliser["lowercase"] = json!(self.flag("do_lower_case").unwrap_or(true));
-            normaliser["strip_accents"] = json!(self.flag("strip_accents"));
-            normaliser["handle_chinese_chars"] = json!(self.flag("tokenize_chinese_chars").unwrap_or(true));
+        let bert = BERT.contains(&&self.class[..]);
+        if normaliser["type"] == "BertNormalizer" && (bert || self.class.is_empty()) {
+            for (flag, field, default) in [
+                ("do_lower_case", "lowercase", json!(true)),
+                ("strip_accents", "strip_accents", Value::Null),
+                ("tokenize_chinese_chars", "handle_chinese_chars", json!(true)),
+            ] {
+                match self.flag(flag) {
+                    Some(wanted) => normaliser[field] = json!(wanted),
+                    None if bert => normaliser[field] = default,
+                    None => {}
+                }
+            }
             return Ok(());
         }
         let known = [("do_lower_case", "lowercase"), ("tokenize_chinese_chars", "handle_chinese_chars")];
@@ -341,9 +370,12 @@ impl Configuration {
         if !LLAMA.contains(&&self.class[..]) {
             return Ok(());
         }
-        let ends = [("add_bos_token", "bos_token", around.first()), ("add_eos_token", "eos_token", around.last())];
-        for (flag, role, token) in ends {
-            let (Some(wanted), Some(special)) = (self.flag(flag), self.role(role).and_then(&id)) else {
+        let ends = [
+            ("add_bos_token", "bos_token", "<s>", around.first()),
+            ("add_eos_token", "eos_token", "</s>", around.last()),
+        ];
+        for (flag, role, default, token) in ends {
+            let (Some(wanted), Some(special)) = (self.flag(flag), id(self.role(role).unwrap_or(default))) else {
                 continue;
             };
             let has = token == Some(&special);
@@ -369,6 +401,18 @@ fn object(path: &Path) -> Result<Option<Map<String, Value>>> {
     match read_json(path, MOST_BYTES)? {
         Value::Object(values) => Ok(Some(values)),
         _ => Err(content(path, "must be an object of JSON".into())),
+    }
+}
+
+/// Takes the space that Llama's normaliser puts before every part between special tokens away from all but the first,
+/// as `legacy = false` asks; tokenizer.json is often that of `legacy = true`.
+fn prefix_once(description: &mut Value) {
+    let parts = description["normalizer"]["normalizers"].as_array();
+    let kinds: Vec<&str> = parts.into_iter().flatten().filter_map(|part| part["type"].as_str()).collect();
+    if kinds == ["Prepend", "Replace"] && description["pre_tokenizer"].is_null() {
+        description["normalizer"] = Value::Null;
+        description["pre_tokenizer"] =
+            json!({"type": "Metaspace", "replacement": "\u{2581}", "prepend_scheme": "first", "split": false});
     }
 }
 

@@ -50,6 +50,15 @@ const SPLITTERS: [Splitter; 5] = [
     splitter(&["qwen2", "stablelm2", "deepseek-r1-qwen"], Rule::Expression(QWEN2), false, false),
 ];
 
+/// Returns `true` for a vocabulary of a kind that [`describe`] reads.
+pub(super) fn is_known(file: &Gguf) -> bool {
+    let is = |name: &str, known: &dyn Fn(&str) -> bool| match file.metadata().get(&format!("tokenizer.ggml.{name}")) {
+        Some(GgufValue::Text(text)) => known(text),
+        _ => false,
+    };
+    is("model", &|model| model == "gpt2") && is("pre", &|pre| SPLITTERS.iter().any(|s| s.names.contains(&pre)))
+}
+
 /// Returns the tokenizer of a GGUF file.
 pub(super) fn describe(file: &Gguf) -> Result<Value> {
     let metadata = file.metadata();

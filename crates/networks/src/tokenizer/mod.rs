@@ -162,23 +162,23 @@ impl Described {
         let alone = |path, whole| Described { path, whole, beside: None };
         let (vocabulary, merges, words) = (path.join("vocab.json"), path.join("merges.txt"), path.join("vocab.txt"));
         if input::is_file("tokenizer", &vocabulary) & input::is_file("tokenizer", &merges) {
-            let whole = forms::gpt2(&vocabulary, &merges, &Configuration::read(path)?)?;
+            let whole = forms::gpt2(&vocabulary, &merges, &Configuration::read(path)?.or_class("GPT2Tokenizer"))?;
             return Ok(alone(vocabulary, whole));
         }
         if input::is_file("tokenizer", &words) {
-            let whole = forms::bert(&words, &Configuration::read(path)?)?;
+            let whole = forms::bert(&words, &Configuration::read(path)?.or_class("BertTokenizer"))?;
             return Ok(alone(words, whole));
         }
         if let Some(checkpoint) = training::newest(path)? {
             return Ok(alone(checkpoint.state.clone(), forms::of_bytes(&checkpoint)?));
         }
         if let Some(file) = gguf_at(path)? {
-            let whole = gguf::describe(&Gguf::open(&file)?);
-            // Vocabularies that are not read from the file are read from what lies beside it.
+            let opened = Gguf::open(&file)?;
+            // Vocabularies of other kinds are read from what lies beside the file.
             let other = file.with_file_name("tokenizer.json");
-            return match whole {
-                Err(_) if input::is_file("tokenizer", &other) => Described::of_file(&other),
-                whole => Ok(alone(file, whole?)),
+            return match gguf::is_known(&opened) || !input::is_file("tokenizer", &other) {
+                true => Ok(alone(file, gguf::describe(&opened)?)),
+                false => Described::of_file(&other),
             };
         }
         let problem = match input::is_file("tokenizer", &path.join("tokenizer.model")) {

@@ -205,16 +205,37 @@ def settings(folder):
         ("bert", {config: {"do_lower_case": False, "strip_accents": True, "tokenize_chinese_chars": False}}),
         ("bert", {config: {"strip_accents": False, "sep_token": "the", "cls_token": {"__type": "AddedToken"} | token("[UNK]")}}),
     ]
+    # SentencePiece's pairs as they were converted up to version 4: letters, bytes and two merges.
+    llama = {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    cases += [("spm", {}), ("spm", {config: llama | {"legacy": False}}), ("spm", {config: llama | {"legacy": False, "add_bos_token": True}}),
+              ("spm", {config: llama | {"tokenizer_class": "PreTrainedTokenizerFast", "add_bos_token": False, "add_prefix_space": True}})]
+    pieces = ["<unk>", "<s>", "</s>"] + [f"<0x{byte:02X}>" for byte in range(256)] + ["\u2581", *"adehnost", "th", "\u2581th"]
+    named = [token(text, special=True) | {"id": i} for i, text in enumerate(pieces[:3])]
+    spm = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": named,
+           "normalizer": {"type": "Sequence", "normalizers": [
+               {"type": "Prepend", "prepend": "\u2581"},
+               {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]},
+           "pre_tokenizer": None, "decoder": None,
+           "post_processor": {"type": "TemplateProcessing",
+                              "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+                              "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+                              "special_tokens": {"<s>": {"id": "<s>", "ids": [1], "tokens": ["<s>"]}}},
+           "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None,
+                     "end_of_word_suffix": None, "fuse_unk": True, "byte_fallback": True, "ignore_merges": False,
+                     "vocab": {piece: i for i, piece in enumerate(pieces)}, "merges": ["t h", "\u2581 th"]}}
     words = json.loads((folder / "tokenizer-bert" / "tokenizer.json").read_text())["model"]["vocab"]
     for case in (results := [{"vocabulary": kind, "files": files} for kind, files in cases]):
         with tempfile.TemporaryDirectory() as there:
             there = Path(there)
-            kind = hf.BertTokenizer if case["vocabulary"] == "bert" else hf.GPT2Tokenizer
+            kind = {"bert": hf.BertTokenizer, "spm": hf.AutoTokenizer}.get(case["vocabulary"], hf.GPT2Tokenizer)
             if case["vocabulary"] == "bert":
                 (there / "vocab.txt").write_text("".join(word + "\n" for word in sorted(words, key=words.get)))
             elif case["vocabulary"] == "gpt2":
                 for name in ["vocab.json", "merges.txt"]:
                     shutil.copy(folder / "tokenizer-gpt2" / name, there)
+            elif case["vocabulary"] == "spm":
+                (there / "tokenizer.json").write_text(json.dumps(spm))
+                (there / "config.json").write_text(json.dumps({"model_type": "llama"}))
             else:
                 shutil.copy(folder / "tokenizer" / "tokenizer.json", there)
             for name, content in case["files"].items():
@@ -233,7 +254,7 @@ def settings(folder):
         pairs.pre_tokenizer = pre_tokenizers.Sequence([
             pre_tokenizers.Split(Regex(start + digits + end), "isolated"), pre_tokenizers.ByteLevel(False, use_regex=False)])
         splitters[name] = [pairs.encode(text).ids for text in texts]
-    whole = {"texts": texts, "cases": results, "splitters": splitters}
+    whole = {"texts": texts, "cases": results, "splitters": splitters, "spm": spm}
     (folder / "tokenizers-settings.expected.json").write_text(json.dumps(whole) + "\n")
 
 

@@ -47,6 +47,11 @@ fn texts_come_back() {
     assert_eq!(ids[1..ids.len() - 1], plain[..], "[CLS] and [SEP] around it");
 }
 
+fn settings() -> Value {
+    let text = fs::read_to_string(data("tokenizers-settings.expected.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
 /// A folder with a vocabulary of a kind and files beside it.
 fn vocabulary(kind: &str, files: &[(&str, Value)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -63,6 +68,7 @@ fn vocabulary(kind: &str, files: &[(&str, Value)]) -> tempfile::TempDir {
             words.sort_by_key(|(_, id)| id.as_u64());
             put("vocab.txt", &words.iter().map(|(word, _)| format!("{word}\n")).collect::<String>());
         }
+        "spm" => put("tokenizer.json", &settings()["spm"].to_string()),
         _ => put("tokenizer.json", &read("tokenizer/tokenizer.json")),
     }
     files.iter().for_each(|(name, content)| put(name, &content.to_string()));
@@ -72,8 +78,7 @@ fn vocabulary(kind: &str, files: &[(&str, Value)]) -> tempfile::TempDir {
 /// Expected ids: transformers, by `settings` of make.py.
 #[test]
 fn settings_beside_a_vocabulary_are_obeyed() {
-    let expected = fs::read_to_string(data("tokenizers-settings.expected.json")).unwrap();
-    let expected: Value = serde_json::from_str(&expected).unwrap();
+    let expected = settings();
     for case in expected["cases"].as_array().unwrap() {
         let files: Vec<(&str, Value)> =
             case["files"].as_object().unwrap().iter().map(|(name, content)| (&name[..], content.clone())).collect();
@@ -186,8 +191,7 @@ fn vocabularies_of_gguf_files_have_the_defaults_of_their_splitter() {
         fs::write(&path, gguf_of(pre, more)).unwrap();
         Tokenizer::open(&path)
     };
-    let expected = fs::read_to_string(data("tokenizers-settings.expected.json")).unwrap();
-    let expected: Value = serde_json::from_str(&expected).unwrap();
+    let expected = settings();
     let (bos, yes, no) = (&7_u32.to_le_bytes()[..], &[1][..], &[0][..]);
     for (pre, more, before, after) in [
         ("llama-bpe", vec![("bos_token_id", 4, bos)], &[7][..], &[][..]),
