@@ -20,6 +20,7 @@
 //! ```
 
 mod checkpoint;
+mod foreign;
 pub mod gguf;
 mod index;
 mod names;
