@@ -62,6 +62,7 @@ const OPEN_FILES: &[(&str, &str)] = &[
     ("crates/lab/src/report/origin.rs", "origins in the folder of a run; name of the processor"),
     ("crates/lab/src/audit/child.rs", "processor time of a process"),
     ("crates/lab/src/scaffold.rs", "the manifest beside which a package is made; there is no run"),
+    ("crates/networks/src/foreign.rs", "first bytes of a file that is refused, or opened next"),
     ("crates/papers/aot/src/experiments/evaluate/passes.rs", "scores in the folder of a run"),
     ("src/cli/report.rs", "the page that a report replaces"),
 ];
@@ -72,6 +73,8 @@ const LOOK_FOR_FILES: &[(&str, &str)] = &[
     ("crates/networks/src/checkpoint.rs", "chooses among the entries of a folder; the chosen ones are opened"),
     ("crates/networks/src/training.rs", "chooses among the entries of a folder; the chosen ones are opened"),
     ("crates/networks/src/index.rs", "a shard that is missing is refused; the others are opened"),
+    ("crates/networks/src/foreign.rs", "words of a refusal"),
+    ("crates/networks/src/transformer/mod.rs", "words of a refusal"),
     ("crates/images/src/files.rs", "kind of a file that is opened next"),
     ("crates/images/src/readers/shards.rs", "kind of an entry of an archive"),
     ("crates/images/src/readers/cifar.rs", "a remark on the test part, which is not read"),

@@ -1,5 +1,6 @@
 //! Checkpoints: the tensors of a network by name.
 
+use crate::foreign;
 use crate::gguf::remove_later_parts;
 use crate::index::{INDEX, ShardIndex};
 use crate::names::fits;
@@ -38,7 +39,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// A path without such files; a file that is cut short or whose header contradicts itself or the length of the
-    /// file; a tensor that two files have.
+    /// file; a tensor that two files have; two files of a folder that could both be its network.
     pub fn open(path: &Path) -> Result<Self> {
         let mut checkpoint = Checkpoint { path: path.to_path_buf(), files: vec![], places: BTreeMap::new() };
         let index = match path.is_dir() {
@@ -51,6 +52,7 @@ impl Checkpoint {
             (None, Some(checkpoint)) => vec![checkpoint.tensors.clone()],
             (None, None) => files(path)?,
         };
+        ensure_one(path, &index, &shards)?;
         for file in shards {
             let file = TensorFile::open(&file)?;
             let parameter = |name: &&String| {
@@ -82,7 +84,8 @@ impl Checkpoint {
     /// one per folder.
     ///
     /// # Errors
-    /// As [`Checkpoint::open`]; a path that is given twice; a folder that holds files and folders of checkpoints.
+    /// As [`Checkpoint::open`]; a path that is given twice; two paths whose names have the same step; a folder that holds
+    /// files and folders of checkpoints.
     pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Self>> {
         let mut places: Vec<PathBuf> = vec![];
         for path in paths {
@@ -91,6 +94,19 @@ impl Checkpoint {
                     return Err(content(&path, "must be given once".into()));
                 }
                 places.push(path);
+            }
+        }
+        let mut by_step: BTreeMap<u64, &PathBuf> = BTreeMap::new();
+        for path in &places {
+            let Some(step) = crate::names::own_step(path) else {
+                continue;
+            };
+            if let Some(other) = by_step.insert(step, path) {
+                let problem = format!(
+                    "step = {step}: must be that of one checkpoint; {} has it too. Give one of the two, or rename one",
+                    other.display()
+                );
+                return Err(content(path, problem));
             }
         }
         let mut steps: Vec<u64> = places.iter().filter_map(|p| crate::step(p)).collect();
@@ -216,10 +232,15 @@ fn below(path: &Path) -> Result<Vec<PathBuf>> {
     let files = files_in(path)?;
     let mut folders = entries(path)?;
     folders.retain(|p| p.is_dir() && files_in(p).is_ok_and(|files| !files.is_empty()));
+    if files.is_empty() && folders.is_empty() {
+        let inner = || entries(path).ok()?.iter().filter(|p| p.is_dir()).find_map(|p| foreign::of_files(p));
+        let known = foreign::of_files(path).or_else(inner).or_else(|| foreign::refusal_of_folder(path));
+        let problem = "must hold .safetensors, .gguf or .npy files, or folders with such files";
+        return Err(content(path, known.unwrap_or_else(|| problem.into())));
+    }
     let problem = match (files.is_empty(), folders.is_empty()) {
-        (true, true) => "must hold .safetensors, .gguf or .npy files, or folders with such files",
         (false, false) => "must hold files or folders of checkpoints, not both. Give the folders by name",
-        (true, false) => return Ok(folders),
+        (true, _) => return Ok(folders),
         (false, true) => "",
     };
     if !problem.is_empty() {
@@ -248,10 +269,45 @@ fn files(path: &Path) -> Result<Vec<PathBuf>> {
     }
     let files = files_in(path)?;
     if files.is_empty() {
-        let problem = "must hold .safetensors, .gguf or .npy files";
-        return Err(content(path, problem.into()));
+        let problem = || "must hold .safetensors, .gguf or .npy files".into();
+        return Err(content(path, foreign::refusal_of_folder(path).unwrap_or_else(problem)));
     }
     Ok(files)
+}
+
+/// Refuses a folder with two files that could both be its network; `files` are those that would be read.
+fn ensure_one(folder: &Path, index: &Option<ShardIndex>, files: &[PathBuf]) -> Result<()> {
+    let whole = folder.join("model.safetensors");
+    let (first, second) = match index {
+        Some(index) if whole.is_file() && !files.contains(&whole) => (index.path.clone(), whole),
+        Some(_) => return Ok(()),
+        None => {
+            // The shards of one network have one name but for their number.
+            let name = |file: &PathBuf| {
+                let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                match stem.rsplit_once("-of-").and_then(|(first, _)| first.rsplit_once('-')) {
+                    Some((name, number)) if number.parse::<u64>().is_ok() => format!("{name}-of"),
+                    _ => stem,
+                }
+            };
+            let is_network = |file: &&PathBuf| file.extension().is_some_and(|e| e == "safetensors" || e == "gguf");
+            let mut networks: Vec<&PathBuf> = files.iter().filter(is_network).collect();
+            networks.dedup_by_key(|file| name(file));
+            let original = networks.iter().any(|file| name(file).starts_with("consolidated"));
+            match networks[..] {
+                [first, second, ..] if original || folder.join("config.json").is_file() => {
+                    (first.clone(), second.clone())
+                }
+                _ => return Ok(()),
+            }
+        }
+    };
+    let problem = format!(
+        "must hold one network; {} and {} could both be it. Move one of them to another folder",
+        first.display(),
+        second.display()
+    );
+    Err(content(folder, problem))
 }
 
 /// The files with tensors in a folder: those of safetensors or, without any, of GGUF or, without any, of NumPy.

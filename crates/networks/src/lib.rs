@@ -21,6 +21,7 @@
 //! ```
 
 mod checkpoint;
+mod foreign;
 pub mod gguf;
 mod index;
 mod names;

@@ -60,45 +60,79 @@ pub fn kind(name: &str) -> String {
     name.split('.').map(part).collect::<Vec<_>>().join(".")
 }
 
-/// Words before the step of a checkpoint.
-const STEPS: [&str; 5] = ["step", "checkpoint", "ckpt", "iter", "epoch"];
+/// Words before the step of a checkpoint, the most telling first.
+const STEPS: [&str; 6] = ["step", "checkpoint", "ckpt", "iteration", "iter", "epoch"];
 
 /// Returns the step of training at which a checkpoint was written, from its name or, without one, from that of its
-/// folder: the number after "step", "checkpoint", "ckpt", "iter" or "epoch", or one at the end after a dash. None
-/// without one.
+/// folder: the number after "step", "checkpoint", "ckpt", "iteration", "iter" or "epoch", with k, M or B for thousands,
+/// millions and billions; or one at the end after a dash. None without one.
 ///
 /// ```
 /// use attnlab_networks::step;
 /// assert_eq!(step("pythia-70m/step3000".as_ref()), Some(3000));
+/// assert_eq!(step("multiberts-seed_0-step_20k".as_ref()), Some(20_000));
 /// assert_eq!(step("checkpoint-20/model.safetensors".as_ref()), Some(20));
 /// assert_eq!(step("runs/model-500.safetensors".as_ref()), Some(500));
 /// assert_eq!(step("pythia-70m".as_ref()), None);
 /// ```
 pub fn step(path: &Path) -> Option<u64> {
-    let stem = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = stem.trim_end_matches(".safetensors").trim_end_matches(".gguf").trim_end_matches(".npy");
     let folder = path.parent().and_then(Path::file_name);
     let folder = folder.unwrap_or_default().to_string_lossy();
-    step_in(stem).or_else(|| step_in(&folder))
+    own_step(path).or_else(|| step_in(&folder))
+}
+
+/// Returns the step in the name of a checkpoint, whatever its folder is called.
+pub(crate) fn own_step(path: &Path) -> Option<u64> {
+    let stem = path.file_name().unwrap_or_default().to_string_lossy();
+    let stem = stem.trim_end_matches(".safetensors").trim_end_matches(".gguf").trim_end_matches(".npy");
+    step_in(stem)
 }
 
 fn step_in(name: &str) -> Option<u64> {
     let lower = name.to_ascii_lowercase();
     for word in STEPS {
-        if let Some(start) = lower.find(word) {
+        for (start, _) in lower.match_indices(word) {
             let rest = lower[start + word.len()..].trim_start_matches(['-', '_', '=']);
-            let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-            if let Ok(step) = rest[..digits].parse() {
+            if let Some(step) = amount(rest) {
                 return Some(step);
             }
         }
     }
-    // A shard of several, "model-00001-of-00002", is no step.
+    // A shard of several, "model-00001-of-00002", and a seed, "multiberts-seed_3", are no steps.
     let (before, last) = lower.rsplit_once(['-', '_'])?;
-    match before.ends_with("-of") {
+    match before.ends_with("-of") || before.ends_with("seed") {
         true => None,
         false => last.parse().ok(),
     }
+}
+
+/// Reads the number at the beginning of a text, such as 500, 20k or 1.5m; None without one, and beyond a u64.
+fn amount(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    let whole: u64 = digits.parse().ok()?;
+    let (decimals, unit) = match rest.strip_prefix('.') {
+        Some(rest) => rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())),
+        None => ("", rest),
+    };
+    let mut letters = unit.chars();
+    let places = match (letters.next(), letters.next()) {
+        (_, Some(next)) if next.is_ascii_alphanumeric() => 0,
+        (Some('k'), _) => 3,
+        (Some('m'), _) => 6,
+        (Some('b'), _) => 9,
+        _ => 0,
+    };
+    if places == 0 {
+        return Some(whole);
+    }
+    // More decimals than places are no whole number of steps.
+    let zeros = 10_u64.pow(places - u32::try_from(decimals.len()).ok().filter(|n| *n <= places)?);
+    let part = match decimals {
+        "" => 0,
+        _ => decimals.parse::<u64>().ok()?.checked_mul(zeros)?,
+    };
+    whole.checked_mul(10_u64.pow(places))?.checked_add(part)
 }
 
 #[cfg(test)]
@@ -132,6 +166,20 @@ mod tests {
             ("step5/model-00001-of-00002.safetensors", Some(5)),
             ("a/model-00001-of-00002.safetensors", None),
             ("a/layers.0.fc1.weight.npy", None),
+            // MultiBERTs, TinyLlama, OLMo, Megatron, Lightning; no unit where a word goes on.
+            ("a/step_20k", Some(20_000)),
+            ("a/step-50K-105b", Some(50_000)),
+            ("a/TinyLlama-1.1B-intermediate-step-1431k-3T", Some(1_431_000)),
+            ("a/stage1-step1000-tokens4B", Some(1000)),
+            ("a/step1.5M", Some(1_500_000)),
+            ("a/step5best", Some(5)),
+            ("a/iter_0001000", Some(1000)),
+            ("a/iteration_40", Some(40)),
+            ("a/epoch=3-step=900.safetensors", Some(900)),
+            ("a/checkpoint-500", Some(500)),
+            ("a/step99999999999999999999k", None),
+            ("a/step99999999999999999k", None),
+            ("multiberts-seed_3", None),
             ("pythia-160m", None),
             ("final", None),
             ("", None),

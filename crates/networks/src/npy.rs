@@ -4,12 +4,13 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use attnlab_core::npy::{self, Element, Header, shape_text};
 use attnlab_lab::run::{files, memory};
+use half::f16;
 use ndarray::{Array, Array2, Array3, ArrayD, Dimension, Ix1};
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-/// Reads a matrix of float32 (widened) or float64, in C or Fortran order and either byte order.
+/// Reads a matrix of float16, float32 (both widened) or float64, in C or Fortran order and either byte order.
 ///
 /// # Errors
 /// A file that is missing or no NumPy file, another type, another number of dimensions, truncated
@@ -69,7 +70,27 @@ fn floats<D: Dimension>(name: &str, path: &Path) -> Result<Array<f64, D>> {
     let values = match file.header.kind() {
         "f8" => file.read::<f64>()?,
         "f4" => file.read::<f32>()?.mapv(f64::from),
-        _ => return Err(file.wrong_type("float32 or float64", "z.astype('float64')")),
+        "f2" => {
+            // The same bits as whole numbers.
+            file.header.dtype = file.header.dtype.replace("f2", "u2");
+            file.read::<u16>()?.mapv(|bits| f16::from_bits(bits).to_f64())
+        }
+        kind => {
+            let example = match kind {
+                // NumPy has no bfloat16 and stores its bytes as those of an unknown type.
+                "V2" | "bfloat16" => {
+                    "z.float().numpy() in PyTorch, z.astype('float32') in JAX, as NumPy has no bfloat16; of this file, \
+                     np.frombuffer(open(FILE, 'rb').read()[START:], ml_dtypes.bfloat16).reshape(SHAPE).astype('float32')"
+                        .replace("FILE", &format!("'{}'", path.display()))
+                        .replace("START", &file.header.start.to_string())
+                        .replace("SHAPE", &shape_text(&file.header.shape))
+                }
+                "O" => "np.stack(z.tolist()).astype('float64'), after np.load(.., allow_pickle=True)".into(),
+                kind if kind.starts_with('c') => "z.real or abs(z)".into(),
+                _ => "z.astype('float64')".into(),
+            };
+            return Err(file.wrong_type("float16, float32 or float64", &example));
+        }
     };
     let values = values.into_dimensionality::<D>();
     values.map_err(|e| file.problem(e.to_string()))

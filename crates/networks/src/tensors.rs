@@ -1,5 +1,6 @@
 //! One file with tensors.
 
+use crate::foreign;
 use crate::gguf::Gguf;
 use crate::npy;
 use attnlab_core::error::{Error, Result};
@@ -42,6 +43,9 @@ impl TensorFile {
 
     pub(crate) fn open(path: &Path) -> Result<Self> {
         input::note("tensor", path);
+        if let Some(problem) = foreign::refusal(path) {
+            return Err(content(path, problem));
+        }
         if path.extension().is_some_and(|e| e == "npy") {
             let shape = npy::shape("the checkpoint", path)?;
             let path = path.to_path_buf();

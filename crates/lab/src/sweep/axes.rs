@@ -36,6 +36,33 @@ pub struct Range {
 }
 
 impl Range {
+    /// Refuses a range of which rounding makes two values equal.
+    fn ensure_distinct(&self, name: &str) -> Result<()> {
+        let mut values = self.values();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        if values.len() as u64 == self.steps {
+            return Ok(());
+        }
+        let (Range { from, to, steps, .. }, rounded) = (self, values.len());
+        let log = if self.log { ", log = true" } else { "" };
+        let multiple = self.multiple_of.map_or(String::new(), |m| format!(", multiple_of = {m}"));
+        let shown = format!("{{ from = {from}, to = {to}, steps = {steps}{log}{multiple} }}");
+        let requirement = match self.multiple_of {
+            Some(m) => {
+                let list: Vec<String> = values.iter().take(20).map(f64::to_string).collect();
+                let more = if rounded > list.len() { ", .." } else { "" };
+                format!(
+                    "must have {steps} different values; rounding to multiples of {m} leaves {rounded}. Write fewer steps, \
+                     or these: {name} = [{}{more}]",
+                    list.join(", ")
+                )
+            }
+            None => format!("must have {steps} different values; it has {rounded}. Write fewer steps"),
+        };
+        Err(Error::invalid(name, shown, requirement))
+    }
+
     /// Computes the values. The last is exactly `to` before the rounding to a multiple.
     pub fn values(&self) -> Vec<f64> {
         let last = self.steps - 1;
@@ -61,14 +88,17 @@ pub type Axes = [(String, Axis)];
 ///
 /// # Errors
 /// Unknown names in an expression, expressions that depend on each other, words where a number is needed,
-/// values that are not finite, too many combinations.
+/// values that are not finite, a range of which rounding makes two values equal, too many combinations.
 pub fn combinations(axes: &Axes, fixed: &Map<String, Value>) -> Result<Vec<Map<String, Value>>> {
     let order = order_of_expressions(axes, fixed)?;
     let mut cells = vec![Map::new()];
     for (name, axis) in axes {
         let values: Vec<Value> = match axis {
             Axis::List(values) => values.clone(),
-            Axis::Range(range) => range.values().into_iter().map(Value::from).collect(),
+            Axis::Range(range) => {
+                range.ensure_distinct(name)?;
+                range.values().into_iter().map(Value::from).collect()
+            }
             // A placeholder keeps the names in their order.
             Axis::Computed(_) => vec![Value::Null],
         };
@@ -219,6 +249,18 @@ mod tests {
         assert!((log[1] - 215.443_469_003_188_4).abs() < 1e-10 && log[3] == 1000.0);
         let even = range(100.0, 1000.0, 4, true, Some(2)).values();
         assert_eq!(even, [100.0, 216.0, 464.0, 1000.0]);
+    }
+
+    #[test]
+    fn a_range_that_rounding_makes_repeat_is_refused_with_its_values() {
+        let refused = |range| refused(&[("dim".into(), Axis::Range(range))]);
+        let line = Range { from: 20.0, to: 24.0, steps: 9, log: false, multiple_of: Some(4) };
+        let message = refused(line);
+        assert!(message.contains("dim = { from = 20, to = 24, steps = 9, multiple_of = 4 }"), "{message}");
+        assert!(message.contains("leaves 2") && message.contains("dim = [20, 24]"), "{message}");
+        // 10 ratios of 2^(1/10) from 4 to 8, rounded: 4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 8.
+        let log = Range { from: 4.0, to: 8.0, steps: 11, log: true, multiple_of: Some(1) };
+        assert!(refused(log).contains("dim = [4, 5, 6, 7, 8]"));
     }
 
     #[test]

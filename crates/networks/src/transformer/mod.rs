@@ -26,10 +26,12 @@ mod families;
 mod forward;
 #[cfg(test)]
 mod mutants;
+mod neutral;
 mod parts;
 mod predict;
 mod recordings;
 mod settings;
+mod stored;
 mod untrained;
 mod weights;
 
@@ -44,6 +46,7 @@ pub use recordings::{Recorded, RecordedLayer, Recordings};
 
 use crate::Checkpoint;
 use crate::checkpoint::entries;
+use crate::foreign;
 use crate::gguf::{Gguf, remove_later_parts};
 use crate::tensors::content;
 use crate::training;
@@ -91,7 +94,7 @@ impl Transformer {
         let checkpoint = Checkpoint::open(&from)?;
         let needed = architecture.parameters().saturating_mul(4);
         memory::ensure(&format!("reading {}", path.display()), needed)?;
-        let weights = Source::new(&checkpoint, &family.names).weights(&architecture, family.qkv)?;
+        let weights = Source::new(&checkpoint, &family.names)?.weights(&architecture, family.qkv)?;
         if architecture.output == OutputHead::Own && weights.output.is_none() {
             architecture.output = OutputHead::Absent;
         }
@@ -101,6 +104,16 @@ impl Transformer {
     /// Returns the path that was opened.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Lists the changes of the names under which a network stores its tensors, one sentence each: wrappers such as
+    /// `_orig_mod.` that are taken off, and old names such as `LayerNorm.gamma`. None of its numbers is read.
+    ///
+    /// # Errors
+    /// Those of [`Transformer::open`] that concern settings and names.
+    pub fn renamings(path: &Path) -> Result<Vec<String>> {
+        let (from, family, _) = described(path)?;
+        Ok(Source::new(&Checkpoint::open(&from)?, &family.names)?.renamings().to_vec())
     }
 
     /// Opens the tokenizer that lies with the network.
@@ -198,7 +211,15 @@ fn described(path: &Path) -> Result<(PathBuf, &'static Family, TransformerArchit
                 (path.to_path_buf(), settings, &TRAINING)
             }
             None => {
-                let mut settings = Settings::open(&path.join("config.json"))?;
+                let config = path.join("config.json");
+                let known = match input::is_file("config.json", &config) {
+                    true => None,
+                    false => foreign::refusal_of_folder(path),
+                };
+                if let Some(problem) = known {
+                    return Err(content(path, problem));
+                }
+                let mut settings = Settings::open(&config)?;
                 let family = family(&mut settings, "model_type", Format::Json)?;
                 (path.to_path_buf(), settings, family)
             }
@@ -220,22 +241,35 @@ fn family(settings: &mut Settings, key: &str, format: Format) -> Result<&'static
     })
 }
 
-/// Finds the GGUF file that a path means: itself, or the only one in a folder without config.json.
+/// The refusal of a file that is no GGUF file.
+fn of_file(path: &Path) -> String {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let beside = || {
+        let known = folder.join("config.json").is_file();
+        known.then(|| format!("must be a GGUF file or a folder. Give the folder of this file, {}", folder.display()))
+    };
+    let known = foreign::adapter(folder).or_else(|| foreign::refusal(path)).or_else(beside);
+    known.unwrap_or_else(|| "must be a GGUF file, or a folder with config.json and safetensors".into())
+}
+
+/// Finds the GGUF file that a path means: itself, or the only one in a folder without config.json or safetensors.
 pub(crate) fn gguf_at(path: &Path) -> Result<Option<PathBuf>> {
     let is_gguf = |path: &Path| path.extension().is_some_and(|e| e == "gguf");
     if !path.is_dir() {
         return match is_gguf(path) {
             true => Ok(Some(path.to_path_buf())),
+            false if path.exists() => Err(content(path, of_file(path))),
             false => {
                 let problem = "must be a GGUF file, or a folder with config.json and safetensors";
                 Err(content(path, problem.into()))
             }
         };
     }
-    if input::is_file("config.json", &path.join("config.json")) {
+    let mut files = entries(path)?;
+    let safetensors = files.iter().any(|file| file.extension().is_some_and(|e| e == "safetensors"));
+    if input::is_file("config.json", &path.join("config.json")) && safetensors {
         return Ok(None);
     }
-    let mut files = entries(path)?;
     files.retain(|file| is_gguf(file));
     remove_later_parts(&mut files);
     match &files[..] {

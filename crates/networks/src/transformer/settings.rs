@@ -1,5 +1,6 @@
 //! Settings of a network from `config.json` or from the metadata of a GGUF file, each read once and none ignored.
 
+use super::neutral;
 use crate::gguf::{Gguf, GgufValue};
 use crate::tensors::{content, json};
 use attnlab_core::error::{Error, Result};
@@ -25,57 +26,6 @@ pub(crate) struct Settings {
     values: Map<String, Value>,
     seen: BTreeSet<String>,
 }
-
-/// Settings that change nothing in a forward pass without dropout: words of the writer, training, generation.
-const NEUTRAL: &[&str] = &[
-    "*dropout",
-    "*_drop",
-    "*_pdrop",
-    "*_dropout_prob",
-    "*_token_id",
-    "_attn_implementation*",
-    "_commit_hash",
-    "_name_or_path",
-    "_num_labels",
-    "architectures",
-    "auto_map",
-    "chunk_size_feed_forward",
-    "classifier_*",
-    "dtype",
-    "gradient_checkpointing",
-    "hidden_dropout*",
-    "id2label",
-    "initializer_range",
-    "initializer_factor",
-    "init_std",
-    "label2id",
-    "layerdrop",
-    "name_or_path",
-    "output_attentions",
-    "output_hidden_states",
-    "pretraining_tp",
-    "problem_type",
-    "return_dict",
-    "return_dict_in_generate",
-    "summary_*",
-    "task_specific_params",
-    "torch_dtype",
-    "torchscript",
-    "transformers_version",
-    "transformers.js_config",
-    "use_cache",
-    "max_length",
-    "min_length",
-    "do_sample",
-    "num_labels",
-    "finetuning_task",
-    "is_llama_config",
-    "prefix",
-    "pooler_*",
-    "directionality",
-    "output_past",
-    "use_bfloat16",
-];
 
 impl Settings {
     /// Reads a file of settings in JSON.
@@ -216,15 +166,14 @@ impl Settings {
         }
     }
 
-    /// Refuses the settings that were not taken and may change the computation. Null and what is neutral pass, and of
-    /// GGUF's metadata all but those of the network, whose names begin with `prefix`.
+    /// Refuses the settings that were not taken and may change the computation. Null passes and what
+    /// [`neutral`] knows, and of GGUF's metadata all but those of the network, whose names begin with `prefix`.
     pub(crate) fn finish(self, prefix: &str) -> Result<()> {
         for (name, value) in &self.values {
-            let neutral = NEUTRAL.iter().any(|p| crate::names::fits(p, name));
-            let ours = name.starts_with(prefix);
-            if ours && !neutral && !value.is_null() && !self.seen.contains(name) {
-                let requirement = "must be absent; this setting is not known for the family and may change the \
-                                   computation. Remove it only if it does not";
+            if !name.starts_with(prefix) || self.seen.contains(name) {
+                continue;
+            }
+            if let Some(requirement) = neutral::refusal(name, value) {
                 return Err(self.refuse(name, requirement));
             }
         }

@@ -1,6 +1,7 @@
 //! Numbers of a network, taken from a checkpoint by name and shape.
 
 use super::architecture::{HeadMaps, MlpKind, OutputHead, PositionEncoding, TransformerArchitecture};
+use super::stored::StoredNames;
 use crate::Checkpoint;
 use crate::names::fits;
 use crate::tensors::content;
@@ -107,18 +108,26 @@ pub(crate) struct Names {
 pub(crate) struct Source<'a> {
     checkpoint: &'a Checkpoint,
     names: &'a Names,
+    stored: StoredNames<'a>,
     prefix: &'static str,
     used: BTreeSet<String>,
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn new(checkpoint: &'a Checkpoint, names: &'a Names) -> Self {
-        let there = |prefix: &&&str| {
-            let table = format!("{prefix}{}", names.tokens);
-            checkpoint.names().any(|name| name == table)
-        };
+    /// Lists the tensors of a checkpoint by the names of a family.
+    ///
+    /// # Errors
+    /// Tensors of an adapter, of a parametrisation or of packed numbers; two tensors of one name.
+    pub(crate) fn new(checkpoint: &'a Checkpoint, names: &'a Names) -> Result<Self> {
+        let stored = StoredNames::new(checkpoint, names)?;
+        let there = |prefix: &&&str| stored.get(&format!("{prefix}{}", names.tokens)).is_some();
         let prefix = names.prefixes.iter().find(there).copied();
-        Source { checkpoint, names, prefix: prefix.unwrap_or_default(), used: BTreeSet::new() }
+        Ok(Source { checkpoint, names, prefix: prefix.unwrap_or_default(), stored, used: BTreeSet::new() })
+    }
+
+    /// Returns the changes of stored names, one sentence each.
+    pub(crate) fn renamings(&self) -> &[String] {
+        self.stored.renamings()
     }
 
     /// Reads all numbers; `qkv` is the family's way to queries, keys and values of a block.
@@ -197,7 +206,7 @@ impl<'a> Source<'a> {
     /// Reads the divisors of the rotary frequencies, if the checkpoint has them.
     fn rotary_factors(&mut self, pairs: usize) -> Result<Option<Vec<f32>>> {
         let name = self.names.rotary_factors;
-        if !self.checkpoint.names().any(|known| known == name) {
+        if !self.stored.get(name).is_some() {
             return Ok(None);
         }
         let factors: Vec<f32> = self.tensor(name, &[pairs])?.into_iter().collect();
@@ -292,33 +301,33 @@ impl<'a> Source<'a> {
     }
 
     fn has(&self, name: &str) -> bool {
-        self.checkpoint.names().any(|known| known == name)
+        self.stored.get(name).is_some()
     }
 
     fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<ArrayD<f32>> {
         let path = self.checkpoint.path();
-        if !self.has(name) {
+        let Some(stored) = self.stored.get(name) else {
             let problem = format!("tensor {name}: must be there, with shape {shape:?}");
             return Err(content(path, problem));
-        }
-        let stored = self.checkpoint.shape(name)?;
-        if stored != shape {
-            let problem = format!("{name}: must have the shape {shape:?}; it is {stored:?}");
+        };
+        let stored_shape = self.checkpoint.shape(stored)?;
+        if stored_shape != shape {
+            let problem = format!("{stored}: must have the shape {shape:?}; it is {stored_shape:?}");
             return Err(content(path, problem));
         }
         self.used.insert(name.to_string());
-        self.checkpoint.values(name)
+        self.checkpoint.values(stored)
     }
 
     /// Refuses tensors that were not read and are not known to be without effect.
     fn finish(self) -> Result<()> {
-        for name in self.checkpoint.names() {
+        for (name, stored) in self.stored.iter() {
             let inner = name.strip_prefix(self.prefix).unwrap_or(name);
             let dropped = self.names.dropped.iter();
             let mut dropped = dropped.filter(|p| fits(p, inner) || fits(p, name));
             if !self.used.contains(name) && dropped.next().is_none() {
                 let problem = format!(
-                    "{name}: must be absent; no part of this family reads it, so the computation would be another"
+                    "{stored}: must be absent; no part of this family reads it, so the computation would be another"
                 );
                 return Err(content(self.checkpoint.path(), problem));
             }

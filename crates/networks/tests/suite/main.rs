@@ -1,6 +1,7 @@
 //! Files of checkpoints: known numbers, shards, and files made by an enemy.
 
 mod parity;
+mod public;
 mod quantised;
 #[cfg(feature = "tokenizers")]
 mod real;

@@ -12,7 +12,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// A copy of a network whose settings may be changed.
-fn copy(name: &str) -> TempDir {
+pub fn copy(name: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for entry in fs::read_dir(data(name)).unwrap() {
         let path = entry.unwrap().path();
@@ -21,13 +21,13 @@ fn copy(name: &str) -> TempDir {
     folder
 }
 
-fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
+pub fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
     let mut value: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     change(&mut value);
     fs::write(path, value.to_string()).unwrap();
 }
 
-fn refusal(folder: &Path) -> String {
+pub fn refusal(folder: &Path) -> String {
     let error = Transformer::open(folder).expect_err("must be refused");
     assert!(matches!(error, Error::Content { .. } | Error::Io { .. } | Error::Memory { .. }), "{error:?}");
     error.to_string()
@@ -217,7 +217,7 @@ proptest! {
 }
 
 /// Rewrites the header of a network's safetensors file, and appends data.
-fn reheader(folder: &Path, change: impl FnOnce(&mut serde_json::Map<String, Value>), more: &[u8]) {
+pub fn reheader(folder: &Path, change: impl FnOnce(&mut serde_json::Map<String, Value>), more: &[u8]) {
     let path = folder.join("model.safetensors");
     let bytes = fs::read(&path).unwrap();
     let (size, rest) = bytes.split_at(8);
@@ -230,7 +230,7 @@ fn reheader(folder: &Path, change: impl FnOnce(&mut serde_json::Map<String, Valu
 }
 
 /// Where the data of a file end, by its header.
-fn end(header: &serde_json::Map<String, Value>) -> u64 {
+pub fn end(header: &serde_json::Map<String, Value>) -> u64 {
     let ends = header.values().filter_map(|t| t["data_offsets"][1].as_u64());
     ends.max().unwrap()
 }

@@ -29,7 +29,7 @@ pub(super) const JSON: Family = Family {
         prefixes: &["bert.", ""],
         transposed: false,
         suffix: ".weight",
-        dropped: &["pooler.*", "cls.*", "classifier.*", "embeddings.position_ids"],
+        dropped: &["pooler.*", "cls.*", "classifier.*", "qa_outputs.*", "embeddings.position_ids"],
     },
     qkv,
 };
@@ -39,8 +39,6 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     let heads = s.whole("num_attention_heads")?;
     s.only("position_embedding_type", json!("absolute"))?;
     s.only("is_decoder", json!(false))?;
-    s.only("is_encoder_decoder", json!(false))?;
-    s.only("add_cross_attention", json!(false))?;
     // Heads for tokens are not read.
     s.take("tie_word_embeddings");
     Ok(TransformerArchitecture {

@@ -40,17 +40,15 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     let mlp = super::nonlinearity(s, "activation_function", MlpKind::GeluTanh)?;
     s.only("scale_attn_weights", json!(true))?;
     s.only("scale_attn_by_inverse_layer_idx", json!(false))?;
-    s.only("add_cross_attention", json!(false))?;
-    s.only("is_encoder_decoder", json!(false))?;
     // The same numbers up to rounding.
     s.take("reorder_and_upcast_attn");
-    let context = s.whole_or("n_positions", 1024)?;
-    // Older files have the context twice.
-    s.only("n_ctx", json!(context))?;
+    // Left over from the first versions of transformers; GPT2Config has no use for them, and a decoder is always one.
+    s.take("n_ctx");
+    s.take("is_decoder");
     Ok(TransformerArchitecture {
         family: "gpt2",
         vocabulary: s.whole("vocab_size")?,
-        context,
+        context: s.whole_or("n_positions", 1024)?,
         layers: s.whole("n_layer")?,
         width,
         heads,

@@ -6,7 +6,6 @@ use super::super::weights::{Affine, Names, Source};
 use super::{Family, Format};
 use attnlab_core::error::Result;
 use ndarray::Axis;
-use serde_json::json;
 
 pub(super) const JSON: Family = Family {
     name: "gpt_neox",
@@ -44,10 +43,19 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     let width = s.whole("hidden_size")?;
     let heads = s.whole("num_attention_heads")?;
     let head_dim = super::head_dim(s, "num_attention_heads", width, heads)?;
-    s.only("is_encoder_decoder", json!(false))?;
-    s.only("is_decoder", json!(false))?;
+    // Causal with either value.
+    s.take("is_decoder");
     let bias = s.flag_or("attention_bias", true)?;
     let share = Some(("rotary_pct", 0.25));
+    // GPTNeoXConfig stores rotary_pct and rotary_emb_base a second time under these names, and overwrites them on reading.
+    for (copy, own, default) in
+        [("partial_rotary_factor", "rotary_pct", 0.25), ("rope_theta", "rotary_emb_base", 10_000.0)]
+    {
+        let value = s.number_or(own, default)?;
+        if s.number_or(copy, value)? != value {
+            return Err(s.refuse(copy, &format!("must equal {own} = {value}, or be absent; transformers reads {own}")));
+        }
+    }
     Ok(TransformerArchitecture {
         family: "gpt_neox",
         vocabulary: s.whole("vocab_size")?,

@@ -37,8 +37,9 @@ pub(super) const JSON: Family = Family {
 fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     let width = s.whole("hidden_size")?;
     let heads = s.whole("num_attention_heads")?;
+    // Causal with either value.
+    s.take("is_decoder");
     s.only("hidden_act", json!("silu"))?;
-    s.only("is_encoder_decoder", json!(false))?;
     s.only("rope_interleaved", json!(false))?;
     let head_dim = match s.take("head_dim") {
         Some(_) => s.whole("head_dim")?,

@@ -39,11 +39,12 @@ pub(super) const JSON: Family = Family {
 fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     let width = s.whole("hidden_size")?;
     let heads = s.whole("num_attention_heads")?;
+    // Causal with either value.
+    s.take("is_decoder");
     // OPT-350M has narrower embeddings with two more maps.
     s.only("word_embed_proj_dim", json!(width))?;
     s.only("_remove_final_layer_norm", json!(false))?;
     s.only("layer_norm_elementwise_affine", json!(true))?;
-    s.only("is_encoder_decoder", json!(false))?;
     let before = s.flag_or("do_layer_norm_before", true)?;
     let bias = s.flag_or("enable_bias", true)?;
     Ok(TransformerArchitecture {

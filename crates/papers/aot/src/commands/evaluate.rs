@@ -109,6 +109,7 @@ impl Command for EvaluateCommand {
 fn run(args: &Args, out: &mut Out) -> Result<Status> {
     refuse_idle(args)?;
     let mut settings = Evaluate::of_files(&args.network, args.task, &args.data)?;
+    super::note_renamings(&args.network)?;
     let sizes = |given: &[u64]| given.iter().map(|n| *n as usize).collect::<Vec<_>>();
     if !args.detokenise.is_empty() {
         settings.detokenise = args.detokenise.clone();

@@ -153,6 +153,7 @@ fn run(args: &Args, out: &mut Out) -> Result<Status> {
             let of_file = |network: &PathBuf| {
                 let fitting = fitting(args, Scale::Fitted)?;
                 let mut settings = InspectNetwork::of_files(network, text, fitting)?;
+                super::note_renamings(network)?;
                 settings.tokens = args.tokens as usize;
                 settings.window = args.window.map_or(settings.window, |n| n as usize);
                 settings.skip = args.skip as usize;

@@ -12,7 +12,9 @@ mod summary;
 mod unroll;
 
 use attnlab_core::error::{Error, Result};
-use attnlab_lab::command::Command;
+use attnlab_lab::command::{Command, note};
+use attnlab_networks::Transformer;
+use std::path::Path;
 use std::sync::Arc;
 
 /// All commands of this room.
@@ -29,6 +31,14 @@ pub fn all() -> Vec<Arc<dyn Command>> {
 /// The options of a command, from arguments that clap has parsed by its description.
 fn parsed<A: clap::FromArgMatches>(matches: &clap::ArgMatches) -> Result<A> {
     A::from_arg_matches(matches).map_err(|e| Error::Content { path: "command line".into(), problem: e.to_string() })
+}
+
+/// Prints what was taken off or replaced in the names of a network's tensors.
+fn note_renamings(network: &Path) -> Result<()> {
+    for renaming in Transformer::renamings(network)? {
+        note(&format!("{}: {renaming}", network.display()));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
