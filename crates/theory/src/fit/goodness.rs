@@ -19,8 +19,6 @@ use serde::Serialize;
 
 /// Tokens of a cluster beyond p_k that the regression needs.
 const LEAST_RESIDUALS: usize = 8;
-/// δ below which there is no noise to test: projections in f64 leave 1e-15.
-const NO_NOISE: f64 = 1e-10;
 
 /// One test and its p-value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -115,8 +113,21 @@ pub fn untested() -> Vec<Test> {
     TESTS.map(unknown).to_vec()
 }
 
-/// Tests `model` on `tokens` that it was not fitted to; `fitted` are the counts of those it was fitted to.
-pub fn tests(model: &Model, tokens: ArrayView2<f64>, labels: &[usize], fitted: &[usize]) -> Result<Vec<Test>> {
+/// Tests `model` on `tokens` that it was not fitted to; `fitted` are the counts of those it was fitted to. Tokens with a
+/// mean of their own (`centre`) are tested after its [estimate](Model::mean) from themselves: "mean zero" then says that
+/// all clusters have the same.
+pub fn tests(
+    model: &Model,
+    tokens: ArrayView2<f64>,
+    labels: &[usize],
+    fitted: &[usize],
+    centre: bool,
+) -> Result<Vec<Test>> {
+    let centred = centre.then(|| {
+        let mean = model.mean(tokens, labels);
+        &tokens - &mean.insert_axis(Axis(1))
+    });
+    let tokens = centred.as_ref().map_or(tokens, |centred| centred.view());
     let clusters = model.dims.len();
     let held = counts(labels, clusters);
     let few = (0..clusters).any(|k| held[k] < model.dims[k] + LEAST_RESIDUALS);
@@ -130,7 +141,7 @@ pub fn tests(model: &Model, tokens: ArrayView2<f64>, labels: &[usize], fitted: &
             Cluster::new(y.view(), model.columns(k))
         })
         .collect::<Result<_>>()?;
-    let noisy = samples[0].others() > 0.0 && model.noise > NO_NOISE.powi(2) * model.signal;
+    let noisy = samples[0].others() > 0.0 && model.is_noisy();
     let noise = |test: &dyn Fn() -> f64| if noisy { Some(test()) } else { None };
     let p_values = [
         Some(signal_isotropic(&samples)),
@@ -143,7 +154,7 @@ pub fn tests(model: &Model, tokens: ArrayView2<f64>, labels: &[usize], fitted: &
             one_variance(&groups.collect::<Vec<_>>())
         }),
         noise(&|| orthonormal(&samples, model)),
-        Some(mean_zero(&samples, noisy)),
+        Some(mean_zero(&samples, noisy, centre)),
     ];
     let test = |(name, p_value): (&&'static str, Option<f64>)| Test { name, p_value };
     Ok(TESTS.iter().zip(p_values).map(test).collect())
@@ -250,7 +261,9 @@ fn orthonormal(clusters: &[Cluster], model: &Model) -> f64 {
     }
 }
 
-fn mean_zero(clusters: &[Cluster], noisy: bool) -> f64 {
+/// χ² of all means; an estimated mean takes one degree of freedom of every direction. Without noise the other clusters
+/// tell the mean exactly.
+fn mean_zero(clusters: &[Cluster], noisy: bool, centre: bool) -> f64 {
     let energy: f64 = clusters.iter().map(|c| c.signal).sum();
     let signal = energy / clusters.iter().map(|c| c.n * c.p).sum::<f64>();
     let mut x: f64 = clusters.iter().map(|c| c.signal_mean / signal).sum();
@@ -260,6 +273,9 @@ fn mean_zero(clusters: &[Cluster], noisy: bool) -> f64 {
         let noise = clusters.iter().map(|c| c.noise).sum::<f64>() / freedom;
         x += clusters.iter().map(|c| c.noise_mean / noise).sum::<f64>();
         f += clusters.iter().map(Cluster::others).sum::<f64>();
+    }
+    if centre && (noisy || clusters.len() == 1) {
+        f -= clusters[0].p + clusters[0].others();
     }
     chi2_tail(f, x)
 }

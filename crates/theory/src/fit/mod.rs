@@ -15,6 +15,7 @@
 //! dimensions a fit takes O(Nd² + d³) operations per round and cluster, and [`bytes`] of memory. It needs
 //! clusters of about three times as many tokens as dimensions; the result says what it could not decide.
 
+mod centre;
 pub mod goodness;
 pub mod model;
 mod report;
@@ -28,8 +29,9 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::{normal_matrix, orthonormality_defect, product, symmetric_eigen};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::validate_level;
+use centre::{shift, start};
 use model::{FINE, Labelled, Model, ROUGH, alternate, at_bases, counts, subspaces};
-use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, ShapeBuilder, s};
 use rand::seq::SliceRandom;
 use report::Findings;
 
@@ -62,12 +64,14 @@ pub struct Options {
     pub alpha: f64,
     /// Flag: the signal's variance must be 1, as Definition 1 prints it. Otherwise it is any number.
     pub unit_scale: bool,
+    /// Flag: the tokens have a mean of their own, which is estimated and subtracted; Definition 1 has mean 0.
+    pub centre: bool,
 }
 
 impl Default for Options {
     /// Returns: K from 1 to 16, intervals at 95 %, the test at 1 %, any scale.
     fn default() -> Self {
-        Options { clusters: None, most_clusters: 16, level: 0.95, alpha: 0.01, unit_scale: false }
+        Options { clusters: None, most_clusters: 16, level: 0.95, alpha: 0.01, unit_scale: false, centre: false }
     }
 }
 
@@ -134,8 +138,14 @@ pub fn ticks(options: &Options) -> u64 {
 pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: &dyn Fn()) -> Result<Fit> {
     validate(tokens)?;
     options.validate(tokens.ncols())?;
+    let start = start(tokens, options.centre);
+    let tokens = start.tokens.view();
     let support = support(tokens)?;
-    let x = product(support.t(), tokens);
+    let mut x = product(support.t(), tokens);
+    let shift = match options.centre {
+        true => shift(&mut x, options)?,
+        false => Array1::zeros(x.nrows()),
+    };
     let mut order: Vec<usize> = (0..x.ncols()).collect();
     order.shuffle(&mut streams.part("halves", 0));
     let (first, second) = order.split_at(order.len() / 2);
@@ -144,7 +154,14 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
     let clusters = best.model.dims.len();
     let (held_labels, wrong) = best.model.assign(held.view());
     let fitted = counts(&best.labels, clusters);
-    let half = Half { model: &best.model, fitted: &fitted, held: held.view(), labels: &held_labels, wrong };
+    let half = Half {
+        model: &best.model,
+        fitted: &fitted,
+        held: held.view(),
+        labels: &held_labels,
+        wrong,
+        centre: options.centre,
+    };
     let (tests, calibrated) = half.tests(streams)?;
     tick();
     let mut labels = vec![0; x.ncols()];
@@ -166,6 +183,7 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
         calibrated,
         options,
         named: false,
+        mean: start.mean.map(|mean| mean + support.dot(&shift)),
     }))
 }
 
@@ -176,6 +194,8 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
 pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize], options: &Options) -> Result<Fit> {
     validate(tokens)?;
     options.validate(tokens.ncols())?;
+    let start = start(tokens, options.centre);
+    let tokens = start.tokens.view();
     let defect = orthonormality_defect(bases);
     if bases.is_empty() || defect > DEFECT {
         let allowed = format!("must be at most {DEFECT:.0e}; the mixture has jointly orthonormal bases");
@@ -201,7 +221,7 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
     let total = joined.ncols();
     let frame =
         ndarray::concatenate(Axis(1), &[joined.view(), outside.view()]).map_err(|e| Error::undefined(e.to_string()))?;
-    let x = product(frame.t(), tokens);
+    let mut x = product(frame.t(), tokens);
     let rank = frame.ncols();
     let dims: Vec<usize> = bases.iter().map(Array2::ncols).collect();
     let known = Model {
@@ -211,12 +231,22 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
         noise: 0.0,
         freedom: [0.0; 2],
     };
-    let whole = at_bases(x.view(), labels.to_vec(), known);
+    let mut whole = at_bases(x.view(), labels.to_vec(), known);
+    let mut shift = Array1::zeros(rank);
+    if options.centre {
+        // The first levels hold what the mean of all tokens leaves of the signal; the second do not.
+        for _ in 0..2 {
+            let mean = whole.model.mean(x.view(), labels);
+            x -= &mean.view().insert_axis(Axis(1));
+            shift += &mean;
+            whole = at_bases(x.view(), labels.to_vec(), whole.model);
+        }
+    }
     let empty = counts(labels, bases.len()).contains(&0);
     let tests = match empty {
         // A cluster without tokens leaves nothing to test it on.
         true => goodness::untested(),
-        false => goodness::tests(&whole.model, x.view(), labels, &vec![usize::MAX / 4; bases.len()])?,
+        false => goodness::tests(&whole.model, x.view(), labels, &vec![usize::MAX / 4; bases.len()], options.centre)?,
     };
     let half = whole.model.clone();
     Ok(report::fit(Findings {
@@ -228,6 +258,7 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
         calibrated: None,
         options,
         named: true,
+        mean: start.mean.map(|mean| mean + frame.dot(&shift)),
         whole,
     }))
 }
@@ -302,12 +333,14 @@ struct Half<'a> {
     held: ArrayView2<'a, f64>,
     labels: &'a [usize],
     wrong: f64,
+    /// Flag: the tokens have a mean of their own.
+    centre: bool,
 }
 
 impl Half<'_> {
     /// The tests, and the p-value of the smallest of theirs by draws where labels overlap.
     fn tests(&self, streams: &Streams) -> Result<(Vec<goodness::Test>, Option<f64>)> {
-        let tests = goodness::tests(self.model, self.held, self.labels, self.fitted)?;
+        let tests = goodness::tests(self.model, self.held, self.labels, self.fitted, self.centre)?;
         let Some(seen) = report::smallest(&tests) else {
             return Ok((tests, None));
         };
@@ -319,7 +352,7 @@ impl Half<'_> {
         for i in 0..REPLICATES {
             let drawn = self.draw(&held, &streams.child("replicate", i));
             let (labels, _) = self.model.assign(drawn.view());
-            let replicate = goodness::tests(self.model, drawn.view(), &labels, self.fitted)?;
+            let replicate = goodness::tests(self.model, drawn.view(), &labels, self.fitted, self.centre)?;
             as_small += u64::from(report::smallest(&replicate).is_none_or(|p| p <= seen));
         }
         let p_value = (1 + as_small) as f64 / (1 + REPLICATES) as f64;

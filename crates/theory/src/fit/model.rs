@@ -7,7 +7,7 @@
 
 use attnlab_core::error::Result;
 use attnlab_core::linalg::{frobenius2, product, symmetric_eigen};
-use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 
 /// Work on one model.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,18 @@ pub const FINE: Effort = Effort { rounds: 30, steps: 40, settled: 1e-9 };
 /// Least noise variance relative to the signal's, so that tokens without noise have a likelihood. Tokens are
 /// projected and multiplied in f64, with errors of about 1e-15 in their entries.
 const FLOOR: f64 = 1e-24;
+
+/// Share of the energy below which a difference of energies is rounding: their sums are off by some f64::EPSILON. Noise
+/// below δ of about 1e-7 is therefore none.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
+
+/// The variance n² that the energy beyond the signal's gives, `total - inside` over its degrees of freedom.
+fn noise_variance(total: f64, inside: f64, freedom: f64, signal: f64) -> f64 {
+    match total - inside > ROUNDING * total {
+        true => ((total - inside) / freedom).max(FLOOR * signal),
+        false => FLOOR * signal,
+    }
+}
 
 /// A mixture with all its parameters, in the coordinates of the support.
 #[derive(Clone, Debug)]
@@ -57,6 +69,11 @@ pub struct Labelled {
 }
 
 impl Model {
+    /// Returns whether the tokens have noise that rounding does not explain.
+    pub fn is_noisy(&self) -> bool {
+        self.noise > 2.0 * FLOOR * self.signal
+    }
+
     /// Returns the columns of cluster k in the frame.
     pub fn columns(&self, k: usize) -> std::ops::Range<usize> {
         let start: usize = self.dims[..k].iter().sum();
@@ -72,6 +89,29 @@ impl Model {
             energies.row_mut(k).assign(&coordinates.map_axis(Axis(0), |c| c.dot(&c)));
         }
         energies
+    }
+
+    /// Computes the mean μ (r,) that the tokens have beside the model: in a direction of U_k the tokens of the other
+    /// clusters are noise, which tells it far better than the mean of all tokens, whose error is that of the signal.
+    /// Weighted by both variances.
+    pub fn mean(&self, tokens: ArrayView2<f64>, labels: &[usize]) -> Array1<f64> {
+        let n = tokens.ncols() as f64;
+        let ratio = self.noise / self.signal;
+        let y = product(self.frame.t(), tokens);
+        let counts = counts(labels, self.dims.len());
+        let mut inside = Array1::zeros(self.frame.ncols());
+        for (k, count) in counts.iter().enumerate() {
+            for i in self.columns(k) {
+                let row = y.row(i);
+                let signal: f64 = row.iter().zip(labels).filter(|(_, l)| **l == k).map(|(x, _)| x).sum();
+                let weight = ratio * *count as f64 + (n - *count as f64);
+                inside[i] = (ratio * signal + (row.sum() - signal)) / weight;
+            }
+        }
+        // Outside all subspaces every token is noise.
+        let plain = tokens.sum_axis(Axis(1)) / n;
+        let projected = self.frame.dot(&self.frame.t().dot(&plain));
+        plain - projected + self.frame.dot(&inside)
     }
 
     /// Computes the log-likelihood of one token in cluster k, up to what all clusters share.
@@ -234,7 +274,7 @@ fn levels(model: &mut Model, scatters: &[Array2<f64>], counts: &[usize], taken: 
     free[1] -= taken;
     model.signal = inside / free[0];
     model.noise = match free[1] >= 1.0 {
-        true => ((total - inside) / free[1]).max(FLOOR * model.signal),
+        true => noise_variance(total, inside, free[1], model.signal),
         false => FLOOR * model.signal,
     };
     model.freedom = [free[0], free[1].max(0.0)];
@@ -262,7 +302,7 @@ fn by_likelihood(values: &[f64], count: usize, clusters: usize) -> usize {
         let (signal, rest) = (inside / p as f64, (rank - p) as f64);
         let noise = match rank - p {
             0 => signal,
-            _ => ((sum - inside) / rest).max(FLOOR * signal),
+            _ => noise_variance(sum, inside, rest, signal),
         };
         let fit = n * (p as f64 * signal.ln() + rest * noise.ln());
         let criterion = fit + p as f64 * rest * n.ln();
@@ -316,7 +356,7 @@ fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> f64 {
     let (rank, n) = (tokens.nrows(), tokens.ncols() as f64);
     let energies = model.energies(tokens);
     let inside: f64 = labels.iter().enumerate().map(|(i, k)| energies[[*k, i]]).sum();
-    let outside = (frobenius2(tokens) - inside).max(0.0);
+    let total = frobenius2(tokens);
     let counts = counts(labels, model.dims.len());
     let (mut signals, mut noises, mut shares) = (0.0, 0.0, 0.0);
     for (p, count) in model.dims.iter().zip(&counts) {
@@ -329,7 +369,7 @@ fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> f64 {
     let signal = inside / signals;
     let mut twice = signals * (signal.ln() + 1.0);
     if noises > 0.0 {
-        twice += noises * ((outside / noises).max(FLOOR * signal).ln() + 1.0);
+        twice += noises * (noise_variance(total, inside, noises, signal).ln() + 1.0);
     }
     let outside = rank.saturating_sub(model.dims.iter().sum());
     let parameters = taken(&model.dims, outside) + 2.0 * model.dims.len() as f64;

@@ -5,11 +5,8 @@ use super::goodness::{Test, unit_scale};
 use super::model::{Labelled, Model, counts};
 use attnlab_core::linalg::product;
 use attnlab_core::stats::{Estimate, t_quantile};
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array1, Array2, ArrayView2, s};
 use serde::Serialize;
-
-/// δ² below which tokens have no noise: projections in f64 leave 1e-30.
-const NO_NOISE: f64 = 1e-20;
 
 /// Judgement of tokens as a draw of the mixture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -66,6 +63,9 @@ pub struct Fit {
     pub criteria: Vec<(usize, f64)>,
     /// The test.
     pub goodness: Goodness,
+    /// Mean token (d,) that was estimated and subtracted; None unless that was asked for.
+    #[serde(skip)]
+    pub mean: Option<Array1<f64>>,
     /// U_k (d, p_k).
     #[serde(skip)]
     pub bases: Vec<Array2<f64>>,
@@ -86,6 +86,8 @@ pub(super) struct Findings<'a> {
     pub options: &'a Options,
     /// Flag: the caller numbered the clusters.
     pub named: bool,
+    /// The mean that was subtracted.
+    pub mean: Option<Array1<f64>>,
 }
 
 /// The smallest p-value; None where nothing could be tested.
@@ -107,7 +109,7 @@ pub(super) fn fit(findings: Findings) -> Fit {
     let pick = |values: &[usize]| order.iter().map(|k| values[*k]).collect::<Vec<_>>();
     let (_, wrong_labels) = model.assign(findings.tokens);
     let ratio = model.noise / model.signal;
-    let delta = match (model.freedom[1] > 0.0, ratio > NO_NOISE) {
+    let delta = match (model.freedom[1] > 0.0, model.is_noisy()) {
         (false, _) => Estimate::computed(f64::NAN, 0.0),
         (true, true) => ratio_estimate(ratio, model.freedom, findings.options.level),
         (true, false) => Estimate::computed(0.0, 0.0),
@@ -126,6 +128,7 @@ pub(super) fn fit(findings: Findings) -> Fit {
         wrong_labels,
         criteria: findings.criteria.clone(),
         goodness: goodness(&findings),
+        mean: findings.mean.clone(),
         bases: order.iter().map(basis).collect(),
         labels: findings.whole.labels.iter().map(|k| place[*k]).collect(),
     }

@@ -1,6 +1,7 @@
 //! Tests of operators, samplers, dynamics and chains.
 
 mod fit;
+mod fit_centre;
 mod flow;
 mod markov;
 mod memory;

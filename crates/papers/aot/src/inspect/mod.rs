@@ -25,7 +25,7 @@ use attnlab_lab::run::{Silent, memory};
 use attnlab_theory::attention::streaming::Cpu;
 use attnlab_theory::fit::{self, Fit, Options, fit, fit_known};
 use attnlab_theory::measure::{coding_rate, snr, stable_rank, unit_tokens};
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis, CowArray, Ix2};
 use serde_json::{Map, Value, json};
 
 /// Precision ε of the coding rate of unit tokens, as Yu et al. (2020) use it.
@@ -40,8 +40,6 @@ pub struct How {
     pub tau: f64,
     /// Options of the fit.
     pub options: Options,
-    /// Flag: the mean token is subtracted first.
-    pub centre: bool,
     /// Flag: the tokens are divided by the fitted scale before the horizon.
     pub rescale: bool,
     /// Controls that are measured too.
@@ -111,9 +109,9 @@ pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<
     how.validate()?;
     let (d, n) = tokens.dim();
     memory::ensure("the fit", bytes(d, n, how.options.most_clusters))?;
-    let centred = controls::centred(tokens, how.centre);
-    let tokens = centred.view();
     let fit = fitted(tokens, how, &streams.child("fit", 0))?;
+    let centred = centred(tokens, &fit);
+    let tokens = centred.view();
     let mut data = measures(tokens, &fit)?;
     let hypotheses: Map<String, Value> = hypotheses(&fit, n, how)?
         .into_iter()
@@ -153,9 +151,18 @@ fn fitted(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Fit> 
     }
 }
 
+/// The tokens without the mean of the fit, if it has one.
+fn centred<'a>(tokens: ArrayView2<'a, f64>, fit: &Fit) -> CowArray<'a, f64, Ix2> {
+    match &fit.mean {
+        Some(mean) => (&tokens - &mean.view().insert_axis(Axis(1))).into(),
+        None => tokens.into(),
+    }
+}
+
 /// Fit and measures of a control.
 fn control(tokens: &Array2<f64>, how: &How, streams: &Streams, i: u64) -> Result<Value> {
     let fit = fitted(tokens.view(), how, &streams.child("fit", i))?;
+    let tokens = centred(tokens.view(), &fit);
     let mut data = measures(tokens.view(), &fit)?;
     data.extend(horizon(tokens.view(), &fit, &fit.labels, how)?);
     Ok(data.into())

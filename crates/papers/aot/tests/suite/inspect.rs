@@ -23,7 +23,6 @@ fn how() -> How {
         eta: 0.5,
         tau: 0.55,
         options: Options::default(),
-        centre: false,
         rescale: false,
         controls: Controls::All,
         known: None,
