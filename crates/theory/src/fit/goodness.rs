@@ -18,7 +18,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::Serialize;
 
 /// Tokens of a cluster beyond p_k that the regression needs.
-const LEAST_RESIDUALS: usize = 8;
+pub(super) const LEAST_RESIDUALS: usize = 8;
 
 /// One test and its p-value.
 #[derive(Clone, Debug, PartialEq, Serialize)]

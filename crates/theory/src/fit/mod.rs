@@ -18,6 +18,7 @@
 mod centre;
 pub mod goodness;
 pub mod model;
+pub mod power;
 mod report;
 pub mod spectral;
 mod wishart;
@@ -58,6 +59,8 @@ pub struct Options {
     pub clusters: Option<usize>,
     /// Largest K that is tried.
     pub most_clusters: usize,
+    /// A K that is tried besides, wherever the search ends, if there are twice as many tokens.
+    pub further: Option<usize>,
     /// Confidence level of the intervals.
     pub level: f64,
     /// Level of the test: probability of rejecting a true mixture.
@@ -71,7 +74,15 @@ pub struct Options {
 impl Default for Options {
     /// Returns: K from 1 to 16, intervals at 95 %, the test at 1 %, any scale.
     fn default() -> Self {
-        Options { clusters: None, most_clusters: 16, level: 0.95, alpha: 0.01, unit_scale: false, centre: false }
+        Options {
+            clusters: None,
+            most_clusters: 16,
+            further: None,
+            level: 0.95,
+            alpha: 0.01,
+            unit_scale: false,
+            centre: false,
+        }
     }
 }
 
@@ -100,6 +111,11 @@ impl Options {
             None => 1..=self.most_clusters,
         }
     }
+
+    /// The K that is tried besides, of so many tokens.
+    fn further(&self, tokens: usize) -> Option<usize> {
+        self.further.filter(|k| self.clusters.is_none() && (1..=tokens).contains(k))
+    }
 }
 
 /// Returns the peak memory of [`fit`] in bytes.
@@ -115,7 +131,7 @@ pub fn bytes(ambient: usize, tokens: usize, most_clusters: usize) -> u64 {
 
 /// Returns the largest number of times that [`fit`] calls its `tick`.
 pub fn ticks(options: &Options) -> u64 {
-    options.range().count() as u64 + 2
+    options.range().count() as u64 + u64::from(options.further.is_some()) + 2
 }
 
 /// Fits the mixture to tokens Z (d, N) and tests it. `tick` is called at most [`ticks`] times.
@@ -267,13 +283,19 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
 fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<(Labelled, Vec<(usize, f64)>)> {
     let range = options.range();
     let landmarks = train.ncols().min(LANDMARKS);
-    let embedding = spectral::embedding(train.slice(s![.., ..landmarks]), *range.end())?;
+    let further = options.further(landmarks);
+    let most = further.unwrap_or(0).max(*range.end());
+    let embedding = spectral::embedding(train.slice(s![.., ..landmarks]), most)?;
     // Enough tokens for the spectra of the clusters.
     let enough = train.ncols().min(landmarks.max(ENOUGH * train.nrows()));
     let some = train.slice(s![.., ..enough]);
     let mut best: Option<Labelled> = None;
     let mut criteria = vec![];
-    for clusters in range {
+    let mut ended = false;
+    for clusters in range.clone().chain(further.filter(|k| !range.contains(k))) {
+        if ended && further != Some(clusters) {
+            continue;
+        }
         let marks = match clusters {
             1 => vec![0; landmarks],
             _ => spectral::labels(embedding.view(), clusters),
@@ -286,7 +308,7 @@ fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<
         if better {
             best = Some(labelled);
         } else if best.as_ref().is_some_and(|b| clusters >= b.model.dims.len() + PATIENCE) {
-            break;
+            ended = true;
         }
     }
     let none = || {

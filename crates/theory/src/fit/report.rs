@@ -16,7 +16,7 @@ pub enum Verdict {
     Consistent,
     /// Not such a mixture.
     NotSuchAMixture,
-    /// The tokens are too few to say.
+    /// The tokens are too few to say, or [a rejection says too little](super::power::judge).
     Undecided,
 }
 
@@ -169,8 +169,9 @@ fn goodness(findings: &Findings) -> Goodness {
         reasons.push(format!("one cluster of dimension p = d = {ambient}: the tokens have no low-rank structure"));
     }
     if total < rank {
+        let fitted = if findings.named { "" } else { " fitted to half of them" };
         reasons.push(format!(
-            "the tokens span {rank} dimensions and the subspaces {total}: Definition 1 has no noise outside them"
+            "the tokens span {rank} dimensions and the subspaces{fitted} {total}: Definition 1 has no noise outside them"
         ));
     }
     let seen = smallest(&findings.tests);

@@ -5,6 +5,7 @@ mod fit_centre;
 mod flow;
 mod markov;
 mod memory;
+mod power;
 mod sampling;
 mod sparsemax;
 mod streaming;

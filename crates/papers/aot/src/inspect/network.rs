@@ -12,7 +12,7 @@ use attnlab_lab::run::store::{number, series};
 use attnlab_networks::transformer::{Recorded, RecordedLayer, Recordings, TransformerArchitecture};
 use attnlab_networks::{Checkpoint, Tokenizer, Transformer, kind, layer};
 use attnlab_theory::measure::{nearest_subspace, snr, softmax_entropy, spectrum};
-use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use serde_json::{Map, Value, json};
 
 /// Ids of a text in windows of equal length, each with the special tokens that the tokenizer puts around a text.
@@ -95,6 +95,20 @@ pub struct Place {
     pub residual: Array2<f64>,
     /// Attention of the block that leads here; None at place 0.
     pub attention: Option<Attention>,
+}
+
+impl Place {
+    /// Subtracts `mean` (d,), that of the residual stream, from it, and from the place before the mean of its own tokens;
+    /// nothing if there is none.
+    pub fn centre(&mut self, mean: Option<&Array1<f64>>) {
+        let Some(mean) = mean else { return };
+        self.residual -= &mean.view().insert_axis(Axis(1));
+        if let Some(before) = &mut self.before
+            && let Some(mean) = before.mean_axis(Axis(1))
+        {
+            *before -= &mean.insert_axis(Axis(1));
+        }
+    }
 }
 
 /// Attention of a block on all windows.

@@ -3,7 +3,7 @@
 use crate::drawn::{Files, command};
 use attnlab_aot::arrays::{TokensAre, list};
 use attnlab_aot::horizon::horizon_of_tokens;
-use attnlab_aot::inspect::{Controls, How, inspect, inspect_layers};
+use attnlab_aot::inspect::{Controls, How, PowerOptions, inspect, inspect_layers};
 use attnlab_aot::room;
 use attnlab_aot::unroll::write_tokens;
 use attnlab_core::npy;
@@ -25,6 +25,7 @@ fn how() -> How {
         options: Options::default(),
         rescale: false,
         controls: Controls::All,
+        power: PowerOptions::default(),
         known: None,
     }
 }
