@@ -93,12 +93,9 @@ impl Truth {
         Ok(draw)
     }
 
-    /// Decides whether no draw can be called consistent: its subspaces must fill all r dimensions, and the half that the
-    /// test takes must have p_k tokens and some more of every cluster.
+    /// Decides whether no draw can be called consistent.
     pub fn is_hopeless(&self) -> bool {
-        let tokens = self.mixture.tokens();
-        let total: usize = self.mixture.dims.iter().sum();
-        !self.known && tokens - tokens / 2 < total + LEAST_RESIDUALS
+        !self.known && too_few(self.mixture.tokens(), self.mixture.dims.iter().sum())
     }
 }
 
@@ -112,6 +109,13 @@ impl fmt::Display for Truth {
         let (p, n, delta) = (range(dims), range(counts), significant(*delta, DIGITS));
         write!(f, "K = {}, p = {p}, N_k = {n}, delta = {delta}", dims.len())
     }
+}
+
+/// Decides whether so many tokens of a mixture with r = Σ p_k can not be called consistent, whatever they are: the fitted
+/// subspaces must fill all r dimensions, and the half that the test takes must have p_k tokens of every cluster, and some
+/// more.
+pub fn too_few(tokens: usize, dims: usize) -> bool {
+    tokens - tokens / 2 < dims + LEAST_RESIDUALS
 }
 
 /// Equal clusters that fill `rank` dimensions, as nearly as whole numbers allow.

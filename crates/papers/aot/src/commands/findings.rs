@@ -148,10 +148,11 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         ));
         if !name.is_empty() {
             lines.push(format!(
-                "               K = {}, p = {}, {}",
+                "               K = {}, p = {}, {}; power {}",
                 value(data, "clusters"),
-                list(data, "dims"),
-                verdict(data)
+                dims(data),
+                verdict(data),
+                power(data)
             ));
         }
     }

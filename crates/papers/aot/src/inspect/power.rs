@@ -6,7 +6,7 @@ use attnlab_core::rng::{Streams, hash};
 use attnlab_core::stats::{mean, t_quantile};
 use attnlab_lab::run::memory;
 use attnlab_lab::run::store::number;
-use attnlab_theory::fit::power::{Plan, Power, Truth, judge, power, replicates, unfinished};
+use attnlab_theory::fit::power::{Plan, Power, Truth, judge, power, replicates, too_few, unfinished};
 use attnlab_theory::fit::{self, Fit, Options, Verdict};
 use attnlab_theory::sample::Draw;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
@@ -37,6 +37,16 @@ pub struct OfNetwork {
     pub memo: Memo,
     /// Streams that all places share.
     pub streams: Streams,
+}
+
+impl OfNetwork {
+    /// Returns the K of the heads, which the fit to tokens (d, N) tries besides: none where no mixture of their size can
+    /// be called consistent.
+    pub fn further(&self, width: usize, tokens: usize) -> Option<usize> {
+        let [heads, dim] = self.heads;
+        let total = heads.saturating_mul(dim).min(width);
+        (!too_few(tokens, total)).then_some(heads)
+    }
 }
 
 /// Power against truths, each measured once. A truth has streams of its own, so that it does not matter who measures.

@@ -118,13 +118,14 @@ impl Experiment for InspectNetwork {
         let mut recorded = at_place(&network, &windows, place).map_err(during)?;
         let a = network.architecture();
         let mut how = self.fitting.how(CONTROLS);
-        how.options.further = Some(a.heads);
-        how.power.network = Some(OfNetwork {
+        let of_network = OfNetwork {
             heads: [a.heads, a.head_dim],
             of_fit: variant == "trained",
             memo: self.opened.memo(),
             streams: Streams::new(self.control_seed, "aot.inspect_network", 0, 0),
-        });
+        };
+        how.options.further = of_network.further(a.width, windows.tokens());
+        how.power.network = Some(of_network);
         let (mut data, mean) = inspect_with_mean(recorded.residual.view(), &how, streams).map_err(during)?;
         // The subspaces of the heads are held against the tokens that the rest of the row is of.
         recorded.centre(mean.as_ref());
