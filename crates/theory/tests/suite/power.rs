@@ -102,6 +102,43 @@ fn rejections_with_power_stay() {
     let unit = Options { unit_scale: true, ..Options::default() };
     let double = 2.0 * drawn(&Mixture::balanced(300, 2, 6, 0.1).unwrap(), "double");
     assert_eq!(judged(&double, &unit).0.goodness.verdict, Verdict::NotSuchAMixture);
+    let shifted = 2.0 * drawn(&Mixture::balanced(400, 2, 40, 0.05).unwrap(), "shifted") + 1.0;
+    let (fit, power) = judged(&shifted, &unit);
+    assert_eq!((fit.goodness.verdict, power.is_enough()), (Verdict::NotSuchAMixture, true), "{:?}", fit.goodness);
+}
+
+/// True mixtures of the sizes of heads of networks (docs/real-networks.md) and as many tokens, with `limit` as the largest
+/// K: consistent, or undecided.
+fn of_heads_is_not_refused([clusters, dim, tokens]: [usize; 3], limit: usize) {
+    let mixture = Mixture::balanced(tokens / clusters * clusters, clusters, dim, 0.1).unwrap();
+    let options = Options { most_clusters: limit, ..Options::default() };
+    let tokens = drawn(&mixture, "heads");
+    let mut fit = fitted(&tokens, &options);
+    let truth = Truth::of_fit(&fit, tokens.view(), false, &options).unwrap();
+    let power = measured(&truth, &options);
+    let doubts = unfinished(&fit, &options).map(|k| format!("try {k}"));
+    let doubts = doubts.into_iter().chain((!power.is_enough()).then(|| power.words(&truth)));
+    judge(&mut fit, doubts.collect());
+    assert_ne!(fit.goodness.verdict, Verdict::NotSuchAMixture, "{:?} {power:?}", fit.goodness);
+    // The test has power where there are six tokens a dimension, and the search goes on to K.
+    let expected = tokens.ncols() >= 6 * tokens.nrows() && limit >= clusters;
+    assert_eq!(fit.goodness.verdict == Verdict::Consistent, expected, "{:?}", fit.goodness);
+}
+
+#[test]
+fn mixtures_of_the_size_of_a_networks_heads_are_not_refused() {
+    for (sizes, limit) in [([8, 16, 768], 4), ([8, 16, 768], 16), ([6, 8, 96], 4), ([6, 8, 192], 16)] {
+        of_heads_is_not_refused(sizes, limit);
+    }
+}
+
+/// MiniLM and SmolLM2.
+#[test]
+#[ignore = "a minute or two"]
+fn mixtures_of_the_size_of_larger_networks_heads_are_not_refused() {
+    for (sizes, limit) in [([12, 32, 768], 4), ([12, 32, 768], 16), ([9, 64, 1020], 4)] {
+        of_heads_is_not_refused(sizes, limit);
+    }
 }
 
 /// Draws do not depend on how many are fitted at a time; they have the mean, the scale and the type of the tokens.

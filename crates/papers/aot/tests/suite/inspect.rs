@@ -136,7 +136,7 @@ fn a_verdict_has_a_power_and_a_horizon_an_interval() {
     assert!(reason.contains("ended at its limit, 1 clusters: try --most-clusters 4"), "{reason}");
 }
 
-/// Fitted bases give another horizon than those of the draw, up to a quarter with few tokens. Of ten draws with 1.5 and 3
+/// Fitted bases give another horizon than those of the draw, by a quarter and more with few tokens. Of ten draws with 1.5 and 3
 /// tokens a dimension, at most two lie outside their interval at 95 % (P = 0.01).
 #[test]
 fn the_interval_of_a_horizon_holds_that_with_the_true_bases() {
