@@ -111,9 +111,9 @@ impl fmt::Display for Truth {
     }
 }
 
-/// Decides whether so many tokens of a mixture with r = Σ p_k can not be called consistent, whatever they are: the fitted
-/// subspaces must fill all r dimensions, and the half that the test takes must have p_k tokens of every cluster, and some
-/// more.
+/// Decides whether so many tokens of a mixture with r = Σ p_k can not be called consistent: the fitted subspaces must fill
+/// all r dimensions, or else the noise has directions of the signal, and the half that the test takes must have p_k
+/// tokens of every cluster, and some more.
 pub fn too_few(tokens: usize, dims: usize) -> bool {
     tokens - tokens / 2 < dims + LEAST_RESIDUALS
 }
@@ -173,9 +173,11 @@ fn batch(level: f64) -> u64 {
 }
 
 /// Share of draws that are called consistent.
+///
+/// [too few]: too_few
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Power {
-    /// The share with its exact interval; exactly 0 without draws where none can be called consistent.
+    /// The share with its exact interval; 0 without draws where the tokens are [too few].
     pub share: Estimate,
     /// Draws that were called consistent.
     pub consistent: u64,

@@ -72,8 +72,9 @@ pub(super) fn verdict(data: &Map<String, Value>) -> String {
 pub(super) fn power(data: &Map<String, Value>) -> String {
     let of = |name: &str| {
         let mixture = data.get(&format!("{name}_of")).and_then(Value::as_str)?;
-        let exact = data.get(&format!("{name}_draws")).and_then(Value::as_u64) == Some(0);
-        let share = if exact { format!("{}, exactly", value(data, name)) } else { interval(data, name) };
+        let computed = data.get(&format!("{name}_draws")).and_then(Value::as_u64) == Some(0);
+        let share =
+            if computed { format!("{}, too few tokens for a test,", value(data, name)) } else { interval(data, name) };
         Some(format!("{share} of true mixtures of {mixture}"))
     };
     let measured: Vec<String> = ["power", "power_heads"].into_iter().filter_map(of).collect();
