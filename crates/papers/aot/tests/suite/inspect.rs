@@ -19,14 +19,7 @@ use std::fs;
 use std::path::Path;
 
 fn how() -> How {
-    How {
-        eta: 0.5,
-        tau: 0.55,
-        options: Options::default(),
-        rescale: false,
-        controls: Controls::All,
-        known: None,
-    }
+    How { eta: 0.5, tau: 0.55, options: Options::default(), rescale: false, controls: Controls::All, known: None }
 }
 
 #[test]
