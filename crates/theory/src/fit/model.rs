@@ -30,6 +30,9 @@ pub const FINE: Effort = Effort { rounds: 30, steps: 40, settled: 1e-9 };
 /// projected and multiplied in f64, with errors of about 1e-15 in their entries.
 const FLOOR: f64 = 1e-24;
 
+/// Squared singular value, relative to the largest, from which on inverse roots of a Gram matrix are exact to 1e-6.
+const DEPENDENT: f64 = 1e-10;
+
 /// Share of the energy below which a difference of energies is rounding: their sums are off by some f64::EPSILON. Noise
 /// below δ of about 1e-7 is therefore none.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
@@ -190,7 +193,8 @@ pub fn subspaces(
 ) -> Result<Option<Model>> {
     let rank = tokens.nrows();
     let counts = counts(labels, clusters);
-    if counts.contains(&0) {
+    // Every cluster needs a token and a dimension.
+    if counts.contains(&0) || clusters > rank {
         return Ok(None);
     }
     let mut scatters = vec![];
@@ -214,6 +218,9 @@ pub fn subspaces(
         _ => (0..clusters).map(|k| by_likelihood(&spectra[k].0, counts[k], clusters)).collect(),
     };
     shrink_to(rank, &mut dims, &spectra);
+    if let Some(model) = before {
+        grow_to(rank, &mut dims, &spectra, (&counts, model));
+    }
     let blocks: Vec<_> = (0..clusters).map(|k| spectra[k].1.slice(s![.., ..dims[k]])).collect();
     let mut frame = match concatenate(Axis(1), &blocks) {
         Ok(frame) => frame,
@@ -341,13 +348,61 @@ fn shrink_to(rank: usize, dims: &mut [usize], spectra: &[(Vec<f64>, Array2<f64>)
     }
 }
 
+/// Gives directions to the clusters until the support is filled, as long as their eigenvalues may be the signal's: above
+/// half the lower edge of its bulk. Definition 1 has Σ p_k = r, which decides where the bulks of few tokens overlap.
+fn grow_to(rank: usize, dims: &mut [usize], spectra: &[(Vec<f64>, Array2<f64>)], (counts, model): (&[usize], &Model)) {
+    while dims.len() > 1 && dims.iter().sum::<usize>() < rank {
+        let likely = |k: &usize| {
+            let next = dims[*k];
+            let share = ((next + 1) as f64 / counts[*k] as f64).sqrt();
+            let edge = 0.5 * model.signal * (1.0 - share).max(0.0).powi(2);
+            spectra[*k].0.get(next).map(|v| v / edge).filter(|ratio| *ratio > 1.0)
+        };
+        let ratios = (0..dims.len()).filter_map(|k| likely(&k).map(|ratio| (k, ratio)));
+        match ratios.max_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((k, _)) => dims[k] += 1,
+            None => return,
+        }
+    }
+}
+
 /// The polar factor M (MᵀM)^{-1/2} of a matrix with more rows than columns.
+///
+/// Columns that are nearly dependent (a token of 10^4 times the length of the others, repeated tokens) have none to f64's
+/// precision; an orthonormal basis of their span is taken then.
 fn polar(m: ArrayView2<f64>) -> Result<Array2<f64>> {
     let (values, vectors) = symmetric_eigen(product(m.t(), m).view())?;
     let largest = values.iter().copied().fold(0.0, f64::max);
-    let scaled = &vectors * &values.mapv(|v| v.max(1e-14 * largest).sqrt().recip());
+    if values.iter().any(|v| *v <= DEPENDENT * largest) {
+        return Ok(orthonormalised(m));
+    }
+    let scaled = &vectors * &values.mapv(|v| v.sqrt().recip());
     let root = product(scaled.view(), vectors.t());
     Ok(product(m, root.view()))
+}
+
+/// Gram and Schmidt's basis of the columns, in their order; columns that depend on those before them are replaced by
+/// coordinate directions.
+fn orthonormalised(m: ArrayView2<f64>) -> Array2<f64> {
+    let mut basis = Array2::<f64>::zeros(m.dim());
+    for j in 0..m.ncols() {
+        let units = (0..m.nrows()).map(|i| Array1::from_shape_fn(m.nrows(), |row| f64::from(u8::from(row == i))));
+        for candidate in std::iter::once(m.column(j).to_owned()).chain(units) {
+            let length = candidate.dot(&candidate).sqrt();
+            let mut rest = candidate;
+            // Twice is enough (Kahan and Parlett).
+            for _ in 0..2 {
+                let before = basis.slice(s![.., ..j]);
+                rest = &rest - &before.dot(&before.t().dot(&rest));
+            }
+            let left = rest.dot(&rest).sqrt();
+            if left > 1e-7 * length {
+                basis.column_mut(j).assign(&(rest / left));
+                break;
+            }
+        }
+    }
+    basis
 }
 
 /// BIC of labelled tokens: twice the negative log-likelihood, labels with their shares, and the bases' number

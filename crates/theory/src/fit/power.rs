@@ -300,10 +300,10 @@ pub fn unfinished(fit: &Fit, options: &Options) -> Option<usize> {
     unfinished.then(|| (2 * limit).max(best + PATIENCE).min(possible))
 }
 
-/// Makes a rejection `undecided` where there are doubts about it, and puts them before its own reasons.
+/// Makes a rejection `undecided` where there are doubts about it, unless it is certain, and puts them before its reasons.
 pub fn judge(fit: &mut Fit, doubts: Vec<String>) {
     let goodness = &mut fit.goodness;
-    if goodness.verdict == Verdict::NotSuchAMixture && !doubts.is_empty() {
+    if goodness.verdict == Verdict::NotSuchAMixture && !goodness.certain && !doubts.is_empty() {
         goodness.verdict = Verdict::Undecided;
         goodness.reasons = doubts.into_iter().chain(std::mem::take(&mut goodness.reasons)).collect();
     }

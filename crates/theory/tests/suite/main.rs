@@ -2,6 +2,7 @@
 
 mod fit;
 mod fit_centre;
+mod fit_level;
 mod flow;
 mod markov;
 mod memory;

@@ -61,6 +61,7 @@ impl Fitting {
                 alpha: self.test_level,
                 unit_scale: self.scale == Scale::AsGiven,
                 centre: self.centre,
+                roundoff: 0.0,
             },
             rescale: self.scale == Scale::Fitted,
             controls,
