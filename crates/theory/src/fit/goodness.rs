@@ -18,9 +18,22 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::Serialize;
 
 /// Tokens of a cluster beyond p_k that the regression needs.
-const LEAST_RESIDUALS: usize = 8;
-/// δ below which there is no noise to test: projections in f64 leave 1e-15.
-const NO_NOISE: f64 = 1e-10;
+pub(super) const LEAST_RESIDUALS: usize = 8;
+/// Variance of the noise over that of rounding errors from which on the noise is tested. The errors of a token grow with
+/// the token, which the tests of lengths see: below 1/30 of the noise they are a tenth of the spread that 1000 lengths of
+/// χ²_30 are told apart by.
+const ABOVE_ROUNDING: f64 = 30.0;
+/// Smallest eigenvalue of the signal's scatter, relative to the largest, that can be divided by.
+const SINGULAR: f64 = 1e-12;
+
+/// Treatment of the tokens that a test must know of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Setting {
+    /// Flag: the tokens have a mean of their own.
+    pub centre: bool,
+    /// Variance of the rounding error of an entry.
+    pub rounding: f64,
+}
 
 /// One test and its p-value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,7 +45,7 @@ pub struct Test {
 }
 
 /// Names of the tests, in their order.
-pub const TESTS: [&str; 8] = [
+pub const TESTS: [&str; 9] = [
     "signal isotropic",
     "signal Gaussian in length",
     "signal of one variance",
@@ -40,12 +53,13 @@ pub const TESTS: [&str; 8] = [
     "noise Gaussian in length",
     "noise of one variance",
     "bases jointly orthonormal",
+    "signal and noise independent",
     "mean zero",
 ];
 
 /// One cluster of the held-out tokens.
 struct Cluster {
-    /// N_k, as a number.
+    /// Degrees of freedom of the signal: N_k, or N_k - 1 where a mean was estimated.
     n: f64,
     p: f64,
     /// Energy of the signal.
@@ -61,6 +75,12 @@ struct Cluster {
     noise_lengths: Vec<f64>,
     /// |Σ_i residual_i|² over 1ᵀ(I - H)1.
     noise_mean: f64,
+    /// Estimate of the mean of each coordinate of the frame, without what the signal's mean makes of it.
+    means: Array1<f64>,
+    /// Their variance over that of signal or noise.
+    mean_variances: Array1<f64>,
+    /// Score of the dependence of both lengths, and its variance.
+    dependence: (f64, f64),
     /// Regression coefficients of the noise on the signal (r - p, p).
     coefficients: Array2<f64>,
     /// Eigenvalues and vectors of the signal's scatter.
@@ -69,38 +89,65 @@ struct Cluster {
 
 impl Cluster {
     /// `y` (r, N_k) are the coordinates of the tokens in the whole frame; `own` those of the signal.
-    fn new(y: ArrayView2<f64>, own: std::ops::Range<usize>) -> Result<Self> {
+    /// None where the signal does not fill its subspace, so that there is no regression.
+    fn new(y: ArrayView2<f64>, own: std::ops::Range<usize>, centre: bool) -> Result<Option<Self>> {
         let rest: Vec<usize> = (0..y.nrows()).filter(|i| !own.contains(i)).collect();
-        let a = y.slice(s![own, ..]);
+        let count = y.ncols() as f64;
+        let mean = y.sum_axis(Axis(1)) / count;
+        let centred = centre.then(|| &y - &mean.view().insert_axis(Axis(1)));
+        let y = centred.as_ref().map_or(y, |centred| centred.view());
+        let a = y.slice(s![own.clone(), ..]);
         let e = y.select(Axis(0), &rest);
         let scatter = product(a, a.t());
         let (values, vectors) = symmetric_eigen(scatter.view())?;
+        let largest = values.iter().copied().fold(0.0, f64::max);
+        if !values.iter().all(|v| *v > SINGULAR * largest) {
+            return Ok(None);
+        }
         let inverse = product((&vectors / &values).view(), vectors.t());
         let cross = product(e.view(), a.t());
         let coefficients = product(cross.view(), inverse.view());
         let residual = &e - &product(coefficients.view(), a);
-        let leverage = (&product(inverse.view(), a) * &a).sum_axis(Axis(0));
+        let intercept = if centre { count.recip() } else { 0.0 };
+        let leverage = (&product(inverse.view(), a) * &a).sum_axis(Axis(0)) + intercept;
         let squares = |x: ArrayView2<f64>| x.map_axis(Axis(0), |c| c.dot(&c));
         let ones = Array1::from_elem(y.ncols(), 1.0);
         let projected = a.dot(&ones);
         let explained = projected.dot(&inverse.dot(&projected));
-        let (mean, drift) = (a.sum_axis(Axis(1)), residual.sum_axis(Axis(1)));
+        let drift = residual.sum_axis(Axis(1));
         let residual_scatter = product(residual.view(), residual.t());
-        let n = y.ncols() as f64;
-        Ok(Cluster {
+        let signal_lengths = squares(a).to_vec();
+        let noise_lengths = (squares(residual.view()) / (1.0 - &leverage)).to_vec();
+        let whitened = product(vectors.t(), a) / values.mapv(f64::sqrt).insert_axis(Axis(1));
+        let whitened = whitened / (1.0 - &leverage).mapv(f64::sqrt);
+        let dependence = dependence(&signal_lengths, &noise_lengths, whitened.view());
+        let own_mean = mean.slice(s![own.clone()]).to_owned();
+        let (mut means, mut mean_variances) = (mean.clone(), Array1::from_elem(y.nrows(), count.recip()));
+        let moved = coefficients.dot(&own_mean);
+        let spread = count.recip() + own_mean.dot(&inverse.dot(&own_mean));
+        for (row, shift) in rest.iter().zip(&moved) {
+            means[*row] -= shift;
+            mean_variances[*row] = spread;
+        }
+        let n = if centre { count - 1.0 } else { count };
+        let signal_mean = own_mean.dot(&own_mean) * count;
+        Ok(Some(Cluster {
             n,
             p: a.nrows() as f64,
             signal: scatter.diag().sum(),
             signal_square: frobenius2(scatter.view()),
-            signal_lengths: squares(a).to_vec(),
-            signal_mean: mean.dot(&mean) / n,
+            signal_lengths,
+            signal_mean,
             noise: residual_scatter.diag().sum(),
             noise_square: frobenius2(residual_scatter.view()),
-            noise_lengths: (squares(residual.view()) / (1.0 - leverage)).to_vec(),
-            noise_mean: drift.dot(&drift) / (n - explained).max(f64::MIN_POSITIVE),
+            noise_lengths,
+            noise_mean: drift.dot(&drift) / (count - explained).max(f64::MIN_POSITIVE),
+            means,
+            mean_variances,
+            dependence,
             coefficients,
             eigen: (values, vectors),
-        })
+        }))
     }
 
     /// Dimension of the noise.
@@ -115,8 +162,22 @@ pub fn untested() -> Vec<Test> {
     TESTS.map(unknown).to_vec()
 }
 
-/// Tests `model` on `tokens` that it was not fitted to; `fitted` are the counts of those it was fitted to.
-pub fn tests(model: &Model, tokens: ArrayView2<f64>, labels: &[usize], fitted: &[usize]) -> Result<Vec<Test>> {
+/// Tests `model` on `tokens` that it was not fitted to; `fitted` are the counts of those it was fitted to. Tokens with a
+/// mean of their own are tested after its [estimate](Model::mean) from themselves, and every cluster after its own: "mean
+/// zero" then says that all clusters have the same.
+pub fn tests(
+    model: &Model,
+    tokens: ArrayView2<f64>,
+    labels: &[usize],
+    fitted: &[usize],
+    setting: Setting,
+) -> Result<Vec<Test>> {
+    let Setting { centre, rounding } = setting;
+    let centred = centre.then(|| {
+        let mean = model.mean(tokens, labels);
+        &tokens - &mean.insert_axis(Axis(1))
+    });
+    let tokens = centred.as_ref().map_or(tokens, |centred| centred.view());
     let clusters = model.dims.len();
     let held = counts(labels, clusters);
     let few = (0..clusters).any(|k| held[k] < model.dims[k] + LEAST_RESIDUALS);
@@ -124,13 +185,16 @@ pub fn tests(model: &Model, tokens: ArrayView2<f64>, labels: &[usize], fitted: &
         return Ok(untested());
     }
     let frame = whole_frame(model)?;
-    let samples: Vec<Cluster> = (0..clusters)
+    let samples: Option<Vec<Cluster>> = (0..clusters)
         .map(|k| {
             let y = product(frame.t(), members(tokens, labels, k).view());
-            Cluster::new(y.view(), model.columns(k))
+            Cluster::new(y.view(), model.columns(k), centre)
         })
         .collect::<Result<_>>()?;
-    let noisy = samples[0].others() > 0.0 && model.noise > NO_NOISE.powi(2) * model.signal;
+    let Some(samples) = samples else {
+        return Ok(untested());
+    };
+    let noisy = samples[0].others() > 0.0 && model.is_noisy() && model.noise > ABOVE_ROUNDING * rounding;
     let noise = |test: &dyn Fn() -> f64| if noisy { Some(test()) } else { None };
     let p_values = [
         Some(signal_isotropic(&samples)),
@@ -143,9 +207,16 @@ pub fn tests(model: &Model, tokens: ArrayView2<f64>, labels: &[usize], fitted: &
             one_variance(&groups.collect::<Vec<_>>())
         }),
         noise(&|| orthonormal(&samples, model)),
-        Some(mean_zero(&samples, noisy)),
+        noise(&|| independent(&samples)),
+        match centre {
+            true => one_mean(&samples, model, noisy),
+            false => Some(mean_zero(&samples, noisy)),
+        },
     ];
-    let test = |(name, p_value): (&&'static str, Option<f64>)| Test { name, p_value };
+    let test = |(name, p_value): (&&'static str, Option<f64>)| {
+        // Tokens that are all the same have no spread to test.
+        Test { name, p_value: p_value.filter(|p| p.is_finite()) }
+    };
     Ok(TESTS.iter().zip(p_values).map(test).collect())
 }
 
@@ -250,18 +321,86 @@ fn orthonormal(clusters: &[Cluster], model: &Model) -> f64 {
     }
 }
 
+/// χ² of all means.
 fn mean_zero(clusters: &[Cluster], noisy: bool) -> f64 {
-    let energy: f64 = clusters.iter().map(|c| c.signal).sum();
-    let signal = energy / clusters.iter().map(|c| c.n * c.p).sum::<f64>();
+    let (signal, noise) = variances(clusters);
     let mut x: f64 = clusters.iter().map(|c| c.signal_mean / signal).sum();
     let mut f: f64 = clusters.iter().map(|c| c.p).sum();
     if noisy {
-        let freedom: f64 = clusters.iter().map(|c| (c.n - c.p) * c.others()).sum();
-        let noise = clusters.iter().map(|c| c.noise).sum::<f64>() / freedom;
         x += clusters.iter().map(|c| c.noise_mean / noise).sum::<f64>();
         f += clusters.iter().map(Cluster::others).sum::<f64>();
     }
     chi2_tail(f, x)
+}
+
+/// χ² of the differences between the clusters' means: in every direction that of the weighted mean, which takes a degree
+/// of freedom. Without noise the other clusters tell the mean exactly, and it was subtracted.
+fn one_mean(clusters: &[Cluster], model: &Model, noisy: bool) -> Option<f64> {
+    let (signal, noise) = variances(clusters);
+    if !noisy {
+        let x = clusters.iter().map(|c| c.signal_mean / signal).sum();
+        let f = clusters.iter().map(|c| c.p).sum();
+        return (clusters.len() > 1).then(|| chi2_tail(f, x));
+    }
+    let mut x = 0.0;
+    for direction in 0..model.frame.nrows() {
+        let (mut sums, mut square) = ([0.0; 2], 0.0);
+        for (k, cluster) in clusters.iter().enumerate() {
+            let variance = if model.columns(k).contains(&direction) { signal } else { noise };
+            let weight = (variance * cluster.mean_variances[direction]).recip();
+            sums[0] += weight;
+            sums[1] += weight * cluster.means[direction];
+            square += weight * cluster.means[direction].powi(2);
+        }
+        x += square - sums[1] * sums[1] / sums[0];
+    }
+    Some(chi2_tail(((clusters.len() - 1) * model.frame.nrows()) as f64, x))
+}
+
+/// Variances of signal and noise in the held-out tokens.
+fn variances(clusters: &[Cluster]) -> (f64, f64) {
+    let energy: f64 = clusters.iter().map(|c| c.signal).sum();
+    let signal = energy / clusters.iter().map(|c| c.n * c.p).sum::<f64>();
+    let freedom: f64 = clusters.iter().map(|c| (c.n - c.p) * c.others()).sum();
+    (signal, clusters.iter().map(|c| c.noise).sum::<f64>() / freedom)
+}
+
+/// Spearman's rank correlation of both lengths over all clusters, two-sided.
+///
+/// Definition 1 has signal and noise independent. A length that both share, whatever the law of each part alone, makes
+/// the logarithms of both lengths positively correlated, by the variance of its own logarithm. Noise parts that share a
+/// length among themselves are seen by "noise Gaussian in length", since the spread of their sum grows.
+fn independent(clusters: &[Cluster]) -> f64 {
+    let sums = clusters.iter().fold((0.0, 0.0), |sum, c| (sum.0 + c.dependence.0, sum.1 + c.dependence.1));
+    if sums.1 <= 0.0 { f64::NAN } else { (2.0 * normal_tail(sums.0.abs() / sums.1.sqrt())).min(1.0) }
+}
+
+/// Σ_i c_i d_i over the centred ranks of both lengths, with its variance given the signal.
+///
+/// Ranks of independent lengths are a random permutation, for which the sum has variance Σc² Σd²/(n - 1). Residuals of
+/// one regression are a little dependent: the squares of two have the correlation h_ij²/((1 - h_i)(1 - h_j)), h the hat
+/// matrix. Σ_{i≠j} c_i c_j of it is the squared norm of Σ_i c_i x_i x_iᵀ for whitened signals x over √(1 - h_i), less its
+/// diagonal.
+fn dependence(signal: &[f64], noise: &[f64], whitened: ArrayView2<f64>) -> (f64, f64) {
+    let (c, d) = (Array1::from(rank_scores(signal)), Array1::from(rank_scores(noise)));
+    let weighted = &whitened * &c;
+    let joint = frobenius2(product(weighted.view(), whitened.t()).view());
+    let squares = whitened.map_axis(Axis(0), |x| x.dot(&x).powi(2));
+    let across = joint - (&c * &c).dot(&squares);
+    let variance = d.dot(&d) / (d.len() as f64 - 1.0) * (c.dot(&c) + across.max(0.0));
+    (c.dot(&d), variance)
+}
+
+/// Ranks without their mean.
+fn rank_scores(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let middle = 0.5 * (values.len() as f64 - 1.0);
+    let mut scores = vec![0.0; values.len()];
+    for (rank, i) in order.into_iter().enumerate() {
+        scores[i] = rank as f64 - middle;
+    }
+    scores
 }
 
 /// p-value of s² = 1, the signal's variance as Definition 1 prints it.

@@ -15,8 +15,12 @@
 //! dimensions a fit takes O(Nd² + d³) operations per round and cluster, and [`bytes`] of memory. It needs
 //! clusters of about three times as many tokens as dimensions; the result says what it could not decide.
 
+mod centre;
+mod draws;
 pub mod goodness;
+mod input;
 pub mod model;
+pub mod power;
 mod report;
 pub mod spectral;
 mod wishart;
@@ -25,27 +29,24 @@ pub use report::{Fit, Goodness, Verdict};
 
 use crate::sample::Mixture;
 use attnlab_core::error::{Error, Result};
-use attnlab_core::linalg::{normal_matrix, orthonormality_defect, product, symmetric_eigen};
+use attnlab_core::linalg::{frobenius2, orthonormality_defect, product};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::validate_level;
+use centre::{shift, start};
+use draws::{Half, Tested};
+use goodness::Setting;
+use input::{SUPPORT, causes, rounding, support, support_of, validate};
 use model::{FINE, Labelled, Model, ROUGH, alternate, at_bases, counts, subspaces};
-use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use rand::seq::SliceRandom;
 use report::Findings;
 
-/// Singular value, relative to the largest, below which a direction is not in the support: files in float32
-/// leave 1e-7.
-const SUPPORT: f64 = 1e-6;
 /// Tokens that the first labels are found from; the others follow the subspaces.
 const LANDMARKS: usize = 1200;
 /// Tokens per dimension that K is found from, at most.
 const ENOUGH: usize = 4;
 /// Numbers of clusters beyond the best one that are tried before the search ends.
 const PATIENCE: usize = 3;
-/// Draws of the fitted mixture that calibrate the test where labels overlap.
-const REPLICATES: u64 = 199;
-/// Expected number of wrong labels among the held-out tokens above which the test is calibrated by draws.
-const OVERLAP: f64 = 0.5;
 /// Largest defect |BᵀB - I| of bases given by the caller: that of float32.
 pub const DEFECT: f64 = 1e-5;
 
@@ -54,20 +55,39 @@ pub const DEFECT: f64 = 1e-5;
 pub struct Options {
     /// K, if it is known.
     pub clusters: Option<usize>,
-    /// Largest K that is tried.
+    /// Largest K that is tried where it is not known; the default is lowered to half the number of tokens.
     pub most_clusters: usize,
+    /// A K that is tried besides, wherever the search ends, if there are twice as many tokens.
+    pub further: Option<usize>,
     /// Confidence level of the intervals.
     pub level: f64,
     /// Level of the test: probability of rejecting a true mixture.
     pub alpha: f64,
     /// Flag: the signal's variance must be 1, as Definition 1 prints it. Otherwise it is any number.
     pub unit_scale: bool,
+    /// Flag: the tokens have a mean of their own, which is estimated and subtracted; Definition 1 has mean 0.
+    pub centre: bool,
+    /// Unit roundoff of the type that the tokens were stored in (2^-8 bfloat16, 2^-11 float16, 2^-24 float32); 0 tells
+    /// it from the bits of the numbers.
+    pub roundoff: f64,
 }
+
+/// Largest K that is tried by default.
+const MOST_CLUSTERS: usize = 16;
 
 impl Default for Options {
     /// Returns: K from 1 to 16, intervals at 95 %, the test at 1 %, any scale.
     fn default() -> Self {
-        Options { clusters: None, most_clusters: 16, level: 0.95, alpha: 0.01, unit_scale: false }
+        Options {
+            clusters: None,
+            most_clusters: MOST_CLUSTERS,
+            further: None,
+            level: 0.95,
+            alpha: 0.01,
+            unit_scale: false,
+            centre: false,
+            roundoff: 0.0,
+        }
     }
 }
 
@@ -81,12 +101,18 @@ impl Options {
         if !(self.alpha > 0.0 && self.alpha < 1.0) {
             return Err(Error::invalid("alpha", self.alpha, "must be a number in (0, 1)"));
         }
-        for (name, value) in [("clusters", self.clusters.unwrap_or(1)), ("most-clusters", self.most_clusters)] {
-            if value == 0 || value > (tokens / 2).max(1) {
-                let allowed =
-                    format!("must be a whole number from 1 to {}, half the number of tokens", (tokens / 2).max(1));
-                return Err(Error::invalid(name, value, allowed));
-            }
+        if !(0.0..0.5).contains(&self.roundoff) {
+            return Err(Error::invalid("roundoff", self.roundoff, "must be a number in [0, 0.5)"));
+        }
+        let most = (tokens / 2).max(1);
+        let (name, value) = match self.clusters {
+            Some(k) => ("clusters", k),
+            None if self.most_clusters == MOST_CLUSTERS => return Ok(()),
+            None => ("most-clusters", self.most_clusters),
+        };
+        if value == 0 || value > most {
+            let allowed = format!("must be a whole number from 1 to {most}, half the number of tokens");
+            return Err(Error::invalid(name, value, allowed));
         }
         Ok(())
     }
@@ -97,6 +123,11 @@ impl Options {
             Some(k) => k..=k,
             None => 1..=self.most_clusters,
         }
+    }
+
+    /// The K that is tried besides, of so many tokens.
+    fn further(&self, tokens: usize) -> Option<usize> {
+        self.further.filter(|k| self.clusters.is_none() && (1..=tokens).contains(k))
     }
 }
 
@@ -113,7 +144,7 @@ pub fn bytes(ambient: usize, tokens: usize, most_clusters: usize) -> u64 {
 
 /// Returns the largest number of times that [`fit`] calls its `tick`.
 pub fn ticks(options: &Options) -> u64 {
-    options.range().count() as u64 + 2
+    options.range().count() as u64 + u64::from(options.further.is_some()) + 2
 }
 
 /// Fits the mixture to tokens Z (d, N) and tests it. `tick` is called at most [`ticks`] times.
@@ -136,8 +167,16 @@ pub fn ticks(options: &Options) -> u64 {
 pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: &dyn Fn()) -> Result<Fit> {
     validate(tokens)?;
     options.validate(tokens.ncols())?;
-    let support = support(tokens)?;
-    let x = product(support.t(), tokens);
+    let (causes, rounding) = (causes(tokens), rounding(tokens, options.roundoff));
+    let setting = Setting { centre: options.centre, rounding: rounding.variance };
+    let start = start(tokens, options.centre);
+    let tokens = start.tokens.view();
+    let support = support(tokens, rounding)?;
+    let mut x = product(support.t(), tokens);
+    let shift = match options.centre {
+        true => shift(&mut x, options)?,
+        false => Array1::zeros(x.nrows()),
+    };
     let mut order: Vec<usize> = (0..x.ncols()).collect();
     order.shuffle(&mut streams.part("halves", 0));
     let (first, second) = order.split_at(order.len() / 2);
@@ -146,8 +185,6 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
     let clusters = best.model.dims.len();
     let (held_labels, wrong) = best.model.assign(held.view());
     let fitted = counts(&best.labels, clusters);
-    let half = Half { model: &best.model, fitted: &fitted, held: held.view(), labels: &held_labels, wrong };
-    let (tests, calibrated) = half.tests(streams)?;
     tick();
     let mut labels = vec![0; x.ncols()];
     for (i, k) in first.iter().zip(&best.labels) {
@@ -157,6 +194,16 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
         labels[*i] = *k;
     }
     let whole = refit(x.view(), labels, &best.model)?;
+    let half = Half {
+        model: &best.model,
+        fitted: &fitted,
+        held: held.view(),
+        labels: &held_labels,
+        wrong,
+        setting,
+        alpha: options.alpha,
+    };
+    let tested = half.test(&whole.model, streams)?;
     tick();
     Ok(report::fit(Findings {
         support: &support,
@@ -164,10 +211,11 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
         half: &best.model,
         whole,
         criteria,
-        tests,
-        calibrated,
+        tested,
+        causes,
         options,
         named: false,
+        mean: start.mean.map(|mean| mean + support.dot(&shift)),
     }))
 }
 
@@ -178,6 +226,10 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
 pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize], options: &Options) -> Result<Fit> {
     validate(tokens)?;
     options.validate(tokens.ncols())?;
+    let (causes, rounding) = (causes(tokens), rounding(tokens, options.roundoff));
+    let setting = Setting { centre: options.centre, rounding: rounding.variance };
+    let start = start(tokens, options.centre);
+    let tokens = start.tokens.view();
     let defect = orthonormality_defect(bases);
     if bases.is_empty() || defect > DEFECT {
         let allowed = format!("must be at most {DEFECT:.0e}; the mixture has jointly orthonormal bases");
@@ -195,15 +247,11 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
     }
     // The subspaces, and whatever the tokens have outside all of them.
     let rest = &tokens - &product(joined.view(), product(joined.t(), tokens).view());
-    let largest = attnlab_core::linalg::frobenius2(tokens).sqrt();
-    let outside = match attnlab_core::linalg::frobenius2(rest.view()).sqrt() > SUPPORT * largest {
-        true => support_of(rest.view())?,
-        false => Array2::zeros((tokens.nrows(), 0).f()),
-    };
+    let outside = support_of(rest.view(), SUPPORT * SUPPORT * frobenius2(tokens), rounding)?;
     let total = joined.ncols();
     let frame =
         ndarray::concatenate(Axis(1), &[joined.view(), outside.view()]).map_err(|e| Error::undefined(e.to_string()))?;
-    let x = product(frame.t(), tokens);
+    let mut x = product(frame.t(), tokens);
     let rank = frame.ncols();
     let dims: Vec<usize> = bases.iter().map(Array2::ncols).collect();
     let known = Model {
@@ -213,12 +261,22 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
         noise: 0.0,
         freedom: [0.0; 2],
     };
-    let whole = at_bases(x.view(), labels.to_vec(), known);
+    let mut whole = at_bases(x.view(), labels.to_vec(), known);
+    let mut shift = Array1::zeros(rank);
+    if options.centre {
+        // The first levels hold what the mean of all tokens leaves of the signal; the second do not.
+        for _ in 0..2 {
+            let mean = whole.model.mean(x.view(), labels);
+            x -= &mean.view().insert_axis(Axis(1));
+            shift += &mean;
+            whole = at_bases(x.view(), labels.to_vec(), whole.model);
+        }
+    }
     let empty = counts(labels, bases.len()).contains(&0);
     let tests = match empty {
         // A cluster without tokens leaves nothing to test it on.
         true => goodness::untested(),
-        false => goodness::tests(&whole.model, x.view(), labels, &vec![usize::MAX / 4; bases.len()])?,
+        false => goodness::tests(&whole.model, x.view(), labels, &vec![usize::MAX / 4; bases.len()], setting)?,
     };
     let half = whole.model.clone();
     Ok(report::fit(Findings {
@@ -226,10 +284,11 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
         tokens: x.view(),
         half: &half,
         criteria: vec![(bases.len(), whole.criterion)],
-        tests,
-        calibrated: None,
+        tested: Tested { tests, calibrated: None, doubt: None },
+        causes,
         options,
         named: true,
+        mean: start.mean.map(|mean| mean + frame.dot(&shift)),
         whole,
     }))
 }
@@ -238,13 +297,20 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
 fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<(Labelled, Vec<(usize, f64)>)> {
     let range = options.range();
     let landmarks = train.ncols().min(LANDMARKS);
-    let embedding = spectral::embedding(train.slice(s![.., ..landmarks]), *range.end())?;
+    let range = *range.start()..=(*range.end()).min((train.ncols()).max(1));
+    let further = options.further(landmarks);
+    let most = further.unwrap_or(0).max(*range.end());
+    let embedding = spectral::embedding(train.slice(s![.., ..landmarks]), most)?;
     // Enough tokens for the spectra of the clusters.
     let enough = train.ncols().min(landmarks.max(ENOUGH * train.nrows()));
     let some = train.slice(s![.., ..enough]);
     let mut best: Option<Labelled> = None;
     let mut criteria = vec![];
-    for clusters in range {
+    let mut ended = false;
+    for clusters in range.clone().chain(further.filter(|k| !range.contains(k))) {
+        if ended && further != Some(clusters) {
+            continue;
+        }
         let marks = match clusters {
             1 => vec![0; landmarks],
             _ => spectral::labels(embedding.view(), clusters),
@@ -257,7 +323,7 @@ fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<
         if better {
             best = Some(labelled);
         } else if best.as_ref().is_some_and(|b| clusters >= b.model.dims.len() + PATIENCE) {
-            break;
+            ended = true;
         }
     }
     let none = || {
@@ -297,54 +363,6 @@ fn refit(tokens: ArrayView2<f64>, labels: Vec<usize>, half: &Model) -> Result<La
     }
 }
 
-/// The held-out half beside the model of the other.
-struct Half<'a> {
-    model: &'a Model,
-    fitted: &'a [usize],
-    held: ArrayView2<'a, f64>,
-    labels: &'a [usize],
-    wrong: f64,
-}
-
-impl Half<'_> {
-    /// The tests, and the p-value of the smallest of theirs by draws where labels overlap.
-    fn tests(&self, streams: &Streams) -> Result<(Vec<goodness::Test>, Option<f64>)> {
-        let tests = goodness::tests(self.model, self.held, self.labels, self.fitted)?;
-        let Some(seen) = report::smallest(&tests) else {
-            return Ok((tests, None));
-        };
-        if self.model.dims.len() == 1 || self.wrong <= OVERLAP {
-            return Ok((tests, None));
-        }
-        let held = counts(self.labels, self.model.dims.len());
-        let mut as_small = 0;
-        for i in 0..REPLICATES {
-            let drawn = self.draw(&held, &streams.child("replicate", i));
-            let (labels, _) = self.model.assign(drawn.view());
-            let replicate = goodness::tests(self.model, drawn.view(), &labels, self.fitted)?;
-            as_small += u64::from(report::smallest(&replicate).is_none_or(|p| p <= seen));
-        }
-        let p_value = (1 + as_small) as f64 / (1 + REPLICATES) as f64;
-        Ok((tests, Some(p_value)))
-    }
-
-    /// Tokens of the fitted mixture.
-    fn draw(&self, held: &[usize], streams: &Streams) -> Array2<f64> {
-        let rank = self.model.frame.nrows();
-        let mut parts = vec![];
-        for (k, n) in held.iter().enumerate() {
-            let e = normal_matrix(rank, *n, &mut streams.part("tokens", k as u64));
-            let basis = self.model.frame.slice(s![.., self.model.columns(k)]);
-            let along = product(basis, product(basis.t(), e.view()).view());
-            let (s, n) = (self.model.signal.sqrt(), self.model.noise.sqrt());
-            parts.push(&e * n + &along * (s - n));
-        }
-        let views: Vec<_> = parts.iter().map(|x| x.view()).collect();
-        // The parts have the same number of rows.
-        ndarray::concatenate(Axis(1), &views).unwrap_or_default()
-    }
-}
-
 /// Refuses tokens Z (d, N) and options that [`fit`] refuses, before anything is computed.
 ///
 /// # Errors
@@ -352,37 +370,6 @@ impl Half<'_> {
 pub fn check(tokens: ArrayView2<f64>, options: &Options) -> Result<()> {
     validate(tokens)?;
     options.validate(tokens.ncols())
-}
-
-fn validate(tokens: ArrayView2<f64>) -> Result<()> {
-    if tokens.nrows() == 0 || tokens.ncols() < 4 {
-        return Err(Error::shape("tokens", tokens.dim(), "(d, N) with at least 4 tokens"));
-    }
-    if let Some(((i, j), x)) = tokens.indexed_iter().find(|(_, x)| !x.is_finite()) {
-        let name = format!("tokens[{i}, {j}]");
-        return Err(Error::invalid(name, x, "must be a finite number"));
-    }
-    if tokens.iter().all(|x| *x == 0.0) {
-        return Err(Error::invalid("tokens", 0, "must not all be zero"));
-    }
-    Ok(())
-}
-
-/// An orthonormal basis (d, r) of the span of tokens (d, N).
-fn support(tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let basis = support_of(tokens)?;
-    match basis.ncols() == tokens.nrows() {
-        // The tokens fill the space: no change of coordinates.
-        true => Ok(Array2::eye(tokens.nrows())),
-        false => Ok(basis),
-    }
-}
-
-fn support_of(tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let (values, vectors) = symmetric_eigen(product(tokens, tokens.t()).view())?;
-    let largest = values.iter().copied().fold(0.0, f64::max);
-    let support: Vec<usize> = (0..values.len()).filter(|i| values[*i] > SUPPORT * SUPPORT * largest).collect();
-    Ok(vectors.select(Axis(1), &support))
 }
 
 impl Fit {

@@ -7,7 +7,7 @@
 
 use attnlab_core::error::Result;
 use attnlab_core::linalg::{frobenius2, product, symmetric_eigen};
-use ndarray::{Array2, ArrayView2, Axis, concatenate, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 
 /// Work on one model.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,21 @@ pub const FINE: Effort = Effort { rounds: 30, steps: 40, settled: 1e-9 };
 /// Least noise variance relative to the signal's, so that tokens without noise have a likelihood. Tokens are
 /// projected and multiplied in f64, with errors of about 1e-15 in their entries.
 const FLOOR: f64 = 1e-24;
+
+/// Squared singular value, relative to the largest, from which on inverse roots of a Gram matrix are exact to 1e-6.
+const DEPENDENT: f64 = 1e-10;
+
+/// Share of the energy below which a difference of energies is rounding: their sums are off by some f64::EPSILON. Noise
+/// below δ of about 1e-7 is therefore none.
+const ROUNDING: f64 = 64.0 * f64::EPSILON;
+
+/// The variance n² that the energy beyond the signal's gives, `total - inside` over its degrees of freedom.
+fn noise_variance(total: f64, inside: f64, freedom: f64, signal: f64) -> f64 {
+    match total - inside > ROUNDING * total {
+        true => ((total - inside) / freedom).max(FLOOR * signal),
+        false => FLOOR * signal,
+    }
+}
 
 /// A mixture with all its parameters, in the coordinates of the support.
 #[derive(Clone, Debug)]
@@ -57,6 +72,11 @@ pub struct Labelled {
 }
 
 impl Model {
+    /// Returns whether the tokens have noise that rounding does not explain.
+    pub fn is_noisy(&self) -> bool {
+        self.noise > 2.0 * FLOOR * self.signal
+    }
+
     /// Returns the columns of cluster k in the frame.
     pub fn columns(&self, k: usize) -> std::ops::Range<usize> {
         let start: usize = self.dims[..k].iter().sum();
@@ -72,6 +92,29 @@ impl Model {
             energies.row_mut(k).assign(&coordinates.map_axis(Axis(0), |c| c.dot(&c)));
         }
         energies
+    }
+
+    /// Computes the mean μ (r,) that the tokens have beside the model: in a direction of U_k the tokens of the other
+    /// clusters are noise, which tells it far better than the mean of all tokens, whose error is that of the signal.
+    /// Weighted by both variances.
+    pub fn mean(&self, tokens: ArrayView2<f64>, labels: &[usize]) -> Array1<f64> {
+        let n = tokens.ncols() as f64;
+        let ratio = self.noise / self.signal;
+        let y = product(self.frame.t(), tokens);
+        let counts = counts(labels, self.dims.len());
+        let mut inside = Array1::zeros(self.frame.ncols());
+        for (k, count) in counts.iter().enumerate() {
+            for i in self.columns(k) {
+                let row = y.row(i);
+                let signal: f64 = row.iter().zip(labels).filter(|(_, l)| **l == k).map(|(x, _)| x).sum();
+                let weight = ratio * *count as f64 + (n - *count as f64);
+                inside[i] = (ratio * signal + (row.sum() - signal)) / weight;
+            }
+        }
+        // Outside all subspaces every token is noise.
+        let plain = tokens.sum_axis(Axis(1)) / n;
+        let projected = self.frame.dot(&self.frame.t().dot(&plain));
+        plain - projected + self.frame.dot(&inside)
     }
 
     /// Computes the log-likelihood of one token in cluster k, up to what all clusters share.
@@ -150,7 +193,8 @@ pub fn subspaces(
 ) -> Result<Option<Model>> {
     let rank = tokens.nrows();
     let counts = counts(labels, clusters);
-    if counts.contains(&0) {
+    // Every cluster needs a token and a dimension.
+    if counts.contains(&0) || clusters > rank {
         return Ok(None);
     }
     let mut scatters = vec![];
@@ -174,6 +218,9 @@ pub fn subspaces(
         _ => (0..clusters).map(|k| by_likelihood(&spectra[k].0, counts[k], clusters)).collect(),
     };
     shrink_to(rank, &mut dims, &spectra);
+    if let Some(model) = before {
+        grow_to(rank, &mut dims, &spectra, (&counts, model));
+    }
     let blocks: Vec<_> = (0..clusters).map(|k| spectra[k].1.slice(s![.., ..dims[k]])).collect();
     let mut frame = match concatenate(Axis(1), &blocks) {
         Ok(frame) => frame,
@@ -234,7 +281,7 @@ fn levels(model: &mut Model, scatters: &[Array2<f64>], counts: &[usize], taken: 
     free[1] -= taken;
     model.signal = inside / free[0];
     model.noise = match free[1] >= 1.0 {
-        true => ((total - inside) / free[1]).max(FLOOR * model.signal),
+        true => noise_variance(total, inside, free[1], model.signal),
         false => FLOOR * model.signal,
     };
     model.freedom = [free[0], free[1].max(0.0)];
@@ -262,7 +309,7 @@ fn by_likelihood(values: &[f64], count: usize, clusters: usize) -> usize {
         let (signal, rest) = (inside / p as f64, (rank - p) as f64);
         let noise = match rank - p {
             0 => signal,
-            _ => ((sum - inside) / rest).max(FLOOR * signal),
+            _ => noise_variance(sum, inside, rest, signal),
         };
         let fit = n * (p as f64 * signal.ln() + rest * noise.ln());
         let criterion = fit + p as f64 * rest * n.ln();
@@ -301,13 +348,61 @@ fn shrink_to(rank: usize, dims: &mut [usize], spectra: &[(Vec<f64>, Array2<f64>)
     }
 }
 
+/// Gives directions to the clusters until the support is filled, as long as their eigenvalues may be the signal's: above
+/// half the lower edge of its bulk. Definition 1 has Σ p_k = r, which decides where the bulks of few tokens overlap.
+fn grow_to(rank: usize, dims: &mut [usize], spectra: &[(Vec<f64>, Array2<f64>)], (counts, model): (&[usize], &Model)) {
+    while dims.len() > 1 && dims.iter().sum::<usize>() < rank {
+        let likely = |k: &usize| {
+            let next = dims[*k];
+            let share = ((next + 1) as f64 / counts[*k] as f64).sqrt();
+            let edge = 0.5 * model.signal * (1.0 - share).max(0.0).powi(2);
+            spectra[*k].0.get(next).map(|v| v / edge).filter(|ratio| *ratio > 1.0)
+        };
+        let ratios = (0..dims.len()).filter_map(|k| likely(&k).map(|ratio| (k, ratio)));
+        match ratios.max_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((k, _)) => dims[k] += 1,
+            None => return,
+        }
+    }
+}
+
 /// The polar factor M (MᵀM)^{-1/2} of a matrix with more rows than columns.
+///
+/// Columns that are nearly dependent (a token of 10^4 times the length of the others, repeated tokens) have none to f64's
+/// precision; an orthonormal basis of their span is taken then.
 fn polar(m: ArrayView2<f64>) -> Result<Array2<f64>> {
     let (values, vectors) = symmetric_eigen(product(m.t(), m).view())?;
     let largest = values.iter().copied().fold(0.0, f64::max);
-    let scaled = &vectors * &values.mapv(|v| v.max(1e-14 * largest).sqrt().recip());
+    if values.iter().any(|v| *v <= DEPENDENT * largest) {
+        return Ok(orthonormalised(m));
+    }
+    let scaled = &vectors * &values.mapv(|v| v.sqrt().recip());
     let root = product(scaled.view(), vectors.t());
     Ok(product(m, root.view()))
+}
+
+/// Gram and Schmidt's basis of the columns, in their order; columns that depend on those before them are replaced by
+/// coordinate directions.
+fn orthonormalised(m: ArrayView2<f64>) -> Array2<f64> {
+    let mut basis = Array2::<f64>::zeros(m.dim());
+    for j in 0..m.ncols() {
+        let units = (0..m.nrows()).map(|i| Array1::from_shape_fn(m.nrows(), |row| f64::from(u8::from(row == i))));
+        for candidate in std::iter::once(m.column(j).to_owned()).chain(units) {
+            let length = candidate.dot(&candidate).sqrt();
+            let mut rest = candidate;
+            // Twice is enough (Kahan and Parlett).
+            for _ in 0..2 {
+                let before = basis.slice(s![.., ..j]);
+                rest = &rest - &before.dot(&before.t().dot(&rest));
+            }
+            let left = rest.dot(&rest).sqrt();
+            if left > 1e-7 * length {
+                basis.column_mut(j).assign(&(rest / left));
+                break;
+            }
+        }
+    }
+    basis
 }
 
 /// BIC of labelled tokens: twice the negative log-likelihood, labels with their shares, and the bases' number
@@ -316,7 +411,7 @@ fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> f64 {
     let (rank, n) = (tokens.nrows(), tokens.ncols() as f64);
     let energies = model.energies(tokens);
     let inside: f64 = labels.iter().enumerate().map(|(i, k)| energies[[*k, i]]).sum();
-    let outside = (frobenius2(tokens) - inside).max(0.0);
+    let total = frobenius2(tokens);
     let counts = counts(labels, model.dims.len());
     let (mut signals, mut noises, mut shares) = (0.0, 0.0, 0.0);
     for (p, count) in model.dims.iter().zip(&counts) {
@@ -329,7 +424,7 @@ fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> f64 {
     let signal = inside / signals;
     let mut twice = signals * (signal.ln() + 1.0);
     if noises > 0.0 {
-        twice += noises * ((outside / noises).max(FLOOR * signal).ln() + 1.0);
+        twice += noises * (noise_variance(total, inside, noises, signal).ln() + 1.0);
     }
     let outside = rank.saturating_sub(model.dims.iter().sum());
     let parameters = taken(&model.dims, outside) + 2.0 * model.dims.len() as f64;

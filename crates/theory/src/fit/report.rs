@@ -1,15 +1,14 @@
 //! Findings of a fit, with their uncertainty.
 
 use super::Options;
+use super::draws::Tested;
 use super::goodness::{Test, unit_scale};
+use super::input::Causes;
 use super::model::{Labelled, Model, counts};
 use attnlab_core::linalg::product;
 use attnlab_core::stats::{Estimate, t_quantile};
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array1, Array2, ArrayView2, s};
 use serde::Serialize;
-
-/// δ² below which tokens have no noise: projections in f64 leave 1e-30.
-const NO_NOISE: f64 = 1e-20;
 
 /// Judgement of tokens as a draw of the mixture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -19,7 +18,8 @@ pub enum Verdict {
     Consistent,
     /// Not such a mixture.
     NotSuchAMixture,
-    /// The tokens are too few to say.
+    /// The tokens are too few to say, or a rejection is not to be trusted for the reasons given, such as
+    /// [its power](super::power::judge).
     Undecided,
 }
 
@@ -28,6 +28,8 @@ pub enum Verdict {
 pub struct Goodness {
     /// The verdict at `alpha`.
     pub verdict: Verdict,
+    /// Flag: rejected for what no draw of the mixture has, whatever the test can see.
+    pub certain: bool,
     /// Reasons, one sentence each.
     pub reasons: Vec<String>,
     /// The tests.
@@ -66,6 +68,9 @@ pub struct Fit {
     pub criteria: Vec<(usize, f64)>,
     /// The test.
     pub goodness: Goodness,
+    /// Mean token (d,) that was estimated and subtracted; None unless that was asked for.
+    #[serde(skip)]
+    pub mean: Option<Array1<f64>>,
     /// U_k (d, p_k).
     #[serde(skip)]
     pub bases: Vec<Array2<f64>>,
@@ -81,11 +86,13 @@ pub(super) struct Findings<'a> {
     pub half: &'a Model,
     pub whole: Labelled,
     pub criteria: Vec<(usize, f64)>,
-    pub tests: Vec<Test>,
-    pub calibrated: Option<f64>,
+    pub tested: Tested,
+    pub causes: Causes,
     pub options: &'a Options,
     /// Flag: the caller numbered the clusters.
     pub named: bool,
+    /// The mean that was subtracted.
+    pub mean: Option<Array1<f64>>,
 }
 
 /// The smallest p-value; None where nothing could be tested.
@@ -107,7 +114,7 @@ pub(super) fn fit(findings: Findings) -> Fit {
     let pick = |values: &[usize]| order.iter().map(|k| values[*k]).collect::<Vec<_>>();
     let (_, wrong_labels) = model.assign(findings.tokens);
     let ratio = model.noise / model.signal;
-    let delta = match (model.freedom[1] > 0.0, ratio > NO_NOISE) {
+    let delta = match (model.freedom[1] > 0.0, model.is_noisy()) {
         (false, _) => Estimate::computed(f64::NAN, 0.0),
         (true, true) => ratio_estimate(ratio, model.freedom, findings.options.level),
         (true, false) => Estimate::computed(0.0, 0.0),
@@ -126,6 +133,7 @@ pub(super) fn fit(findings: Findings) -> Fit {
         wrong_labels,
         criteria: findings.criteria.clone(),
         goodness: goodness(&findings),
+        mean: findings.mean.clone(),
         bases: order.iter().map(basis).collect(),
         labels: findings.whole.labels.iter().map(|k| place[*k]).collect(),
     }
@@ -154,10 +162,10 @@ fn tilt(model: &Model, counts: &[usize], k: usize) -> f64 {
 }
 
 fn goodness(findings: &Findings) -> Goodness {
-    let (model, options) = (findings.half, findings.options);
+    let (model, options, tested) = (findings.half, findings.options, &findings.tested);
     let (rank, ambient) = (findings.support.ncols(), findings.support.nrows());
-    let total: usize = model.dims.iter().sum();
-    let mut tests = findings.tests.clone();
+    let total: usize = findings.whole.model.dims.iter().sum();
+    let mut tests = tested.tests.clone();
     if options.unit_scale {
         tests.push(Test { name: "signal variance 1", p_value: Some(unit_scale(model)) });
     }
@@ -170,32 +178,52 @@ fn goodness(findings: &Findings) -> Goodness {
             "the tokens span {rank} dimensions and the subspaces {total}: Definition 1 has no noise outside them"
         ));
     }
-    let seen = smallest(&findings.tests);
-    let tested = tests.iter().filter(|t| t.p_value.is_some()).count() as f64;
-    let least = smallest(&tests).unwrap_or(1.0);
-    // Bonferroni over the tests; draws calibrate all of them but that of the scale, which makes two.
-    let p_value = seen.map(|_| match (findings.calibrated, options.unit_scale) {
-        (None, _) => tested * least,
-        (Some(p), false) => p,
-        (Some(p), true) => 2.0 * p.min(unit_scale(model)),
-    });
-    let p_value = p_value.map(|p| p.min(1.0));
+    let p_value = p_value(tested, &tests, options, unit_scale(model));
     if p_value.is_some_and(|p| p <= options.alpha) {
-        let failing = tests.iter().filter(|t| t.p_value == Some(least));
-        let failing: Vec<&str> = failing.map(|t| t.name).collect();
-        let failing = failing.join(", ");
-        // Tails below the range of f64 are 0.
-        let least = if least < 1e-300 { "p < 1e-300".to_string() } else { format!("p = {least:.1e}") };
-        reasons.push(format!("test failed: {failing} ({least})"));
+        reasons.push(failure(&tests));
     }
+    let Causes { repeats, outlier } = findings.causes.clone();
+    let certain = repeats.is_some();
     let verdict = match (p_value, reasons.is_empty()) {
+        _ if certain => Verdict::NotSuchAMixture,
         (None, _) => {
             reasons = vec!["too few tokens: every cluster needs more than p_k + 8 in each half".into()];
             Verdict::Undecided
         }
+        (_, true) if outlier.is_some() => Verdict::Undecided,
         (_, true) => Verdict::Consistent,
+        (_, false) if tested.doubt.is_some() => {
+            reasons.extend(tested.doubt.clone());
+            Verdict::Undecided
+        }
         (_, false) => Verdict::NotSuchAMixture,
     };
-    let by_draws = findings.calibrated.is_some();
-    Goodness { verdict, reasons, tests, p_value, by_draws, alpha: options.alpha }
+    if verdict != Verdict::Consistent {
+        // The cause in the tokens comes first.
+        reasons.splice(0..0, repeats.into_iter().chain(outlier));
+    }
+    let by_draws = tested.calibrated.is_some();
+    Goodness { verdict, certain, reasons, tests, p_value, by_draws, alpha: options.alpha }
+}
+
+/// Bonferroni's p-value over the tests; draws calibrate all of them but that of the scale, which makes two.
+fn p_value(tested: &Tested, tests: &[Test], options: &Options, unit_scale: f64) -> Option<f64> {
+    smallest(&tested.tests)?;
+    let count = tests.iter().filter(|t| t.p_value.is_some()).count() as f64;
+    let p = match (tested.calibrated, options.unit_scale) {
+        (None, _) => count * smallest(tests)?,
+        (Some(p), false) => p,
+        (Some(p), true) => 2.0 * p.min(unit_scale),
+    };
+    Some(p.min(1.0))
+}
+
+/// The sentence that names the failing test.
+fn failure(tests: &[Test]) -> String {
+    let least = smallest(tests).unwrap_or(1.0);
+    let failing = tests.iter().filter(|t| t.p_value == Some(least));
+    let failing: Vec<&str> = failing.map(|t| t.name).collect();
+    // Tails below the range of f64 are 0.
+    let shown = if least < 1e-300 { "p < 1e-300".to_string() } else { format!("p = {least:.1e}") };
+    format!("test failed: {} ({shown})", failing.join(", "))
 }

@@ -8,7 +8,7 @@ use attnlab_theory::sample::{Bases, Draw, Mixture};
 use ndarray::{Array1, Array2, Axis};
 use proptest::prelude::*;
 
-fn streams(name: &str, trial: u64) -> Streams {
+pub(super) fn streams(name: &str, trial: u64) -> Streams {
     Streams::new(16, "tests.fit", attnlab_core::rng::hash(name.as_bytes()), trial)
 }
 
@@ -18,7 +18,7 @@ fn fitted(tokens: &Array2<f64>) -> Fit {
 }
 
 /// One setting of the grid: N_k, p_k, d, δ.
-fn mixture(counts: &[usize], dims: &[usize], extra: usize, delta: f64) -> Mixture {
+pub(super) fn mixture(counts: &[usize], dims: &[usize], extra: usize, delta: f64) -> Mixture {
     Mixture {
         counts: counts.to_vec(),
         dims: dims.to_vec(),

@@ -1,9 +1,12 @@
 //! Tests of operators, samplers, dynamics and chains.
 
 mod fit;
+mod fit_centre;
+mod fit_level;
 mod flow;
 mod markov;
 mod memory;
+mod power;
 mod sampling;
 mod sparsemax;
 mod streaming;

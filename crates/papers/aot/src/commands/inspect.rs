@@ -113,6 +113,10 @@ struct Args {
     /// Probability with which the test calls a true mixture none
     #[arg(long, value_name = "LEVEL", default_value_t = 0.01, value_parser = input::level)]
     test_level: f64,
+    /// Draws of true mixtures of the same size, at most, that show how often the test would say yes; 0: none
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = input::whole)]
+    #[arg(allow_negative_numbers = true)]
+    power_draws: u64,
     /// Leave out the controls, which take two thirds of the time
     #[arg(long)]
     no_controls: bool,
@@ -264,8 +268,10 @@ fn fitting(args: &Args, scale: Scale) -> Result<Fitting> {
         tau: args.tau,
         level: args.level,
         test_level: args.test_level,
+        power_draws: args.power_draws,
     };
     // The options' own names: the table's stand in settings files.
     fitting.ranges("")?;
+    fitting.validate()?;
     Ok(fitting)
 }

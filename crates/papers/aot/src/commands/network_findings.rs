@@ -1,6 +1,6 @@
 //! The findings of `attnlab inspect NETWORK` in words, from its rows.
 
-use super::findings::{hypotheses, interval, list, shown, value, verdict};
+use super::findings::{dims, horizon, hypotheses, interval, power, shown, value, verdict, word};
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
 use attnlab_core::error::Result;
@@ -46,18 +46,20 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         format!(
             "  fit          K = {}, p = {}, delta = {}",
             value(data, "clusters"),
-            list(data, "dims"),
+            dims(data),
             interval(data, "delta")
         ),
         format!("  mixture      {}", verdict(data)),
+        format!("  power        {}", power(data)),
         format!(
             "  hypotheses   {} of {} hold; failing: {failing}",
             holds.iter().filter(|h| h[3] == "holds").count(),
             holds.len()
         ),
         format!(
-            "  horizon      theta = {}; stable rank {}, coding rate {} nats, mean cosine {}",
-            value(data, "theta_crit"),
+            "  horizon      theta = {}, of {}; stable rank {}, coding rate {} nats, mean cosine {}",
+            horizon(data, "theta_crit"),
+            word(data, "horizon_of"),
             value(data, "stable_rank"),
             value(data, "coding_rate"),
             value(data, "mean_cosine")
@@ -130,10 +132,11 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
         let with = |cells: Vec<String>| [name.to_vec(), cells].concat();
         fits.push(with(vec![
             value(data, "clusters"),
-            list(data, "dims"),
+            dims(data),
             interval(data, "delta"),
             interval(data, "scale"),
             verdict(data),
+            power(data),
         ]));
         measures.push(with(
             ["theta_crit", "stable_rank", "coding_rate", "mean_cosine"].map(|name| value(data, name)).into(),
@@ -185,7 +188,7 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
                 "The residual stream at every place, of the network as given, with random weights, and on the same tokens in \
                  random order. The test is on tokens that the fit did not see.",
             ],
-            &["place", "network", "K", "p_k", "delta", "scale", "verdict"],
+            &["place", "network", "K", "p_k", "delta", "scale", "verdict", "power"],
             fits,
         ),
         table(

@@ -3,16 +3,8 @@
 use attnlab_core::error::Result;
 use attnlab_core::linalg::{normal_matrix, product, symmetric_eigen};
 use attnlab_core::rng::Streams;
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2};
 use rand::seq::SliceRandom;
-
-/// The tokens, without their mean if `centre`.
-pub(super) fn centred(tokens: ArrayView2<f64>, centre: bool) -> Array2<f64> {
-    match tokens.mean_axis(Axis(1)).filter(|_| centre) {
-        Some(mean) => &tokens - &mean.insert_axis(Axis(1)),
-        None => tokens.to_owned(),
-    }
-}
 
 /// Every coordinate in a random order of its own over the tokens: the marginal laws stay, the structure goes.
 pub(super) fn permuted(tokens: ArrayView2<f64>, streams: &Streams) -> Array2<f64> {

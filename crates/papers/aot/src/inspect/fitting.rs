@@ -1,7 +1,9 @@
 //! Options that all inspections share, as settings files write them.
 
-use super::{Controls, How};
+use super::{Controls, How, PowerOptions};
+use attnlab_core::error::Result;
 use attnlab_theory::fit::Options;
+use attnlab_theory::fit::power::Plan;
 use serde::{Deserialize, Serialize};
 
 attnlab_lab::settings! {
@@ -15,6 +17,7 @@ attnlab_lab::settings! {
         pub tau: f64 = within("(0, 1]"),
         pub level: f64 = within("(0, 1)"),
         pub test_level: f64 = within("(0, 1)"),
+        pub power_draws: u64,
     }
 }
 
@@ -34,6 +37,17 @@ impl Fitting {
         self.clusters.max(self.most_clusters)
     }
 
+    /// Refuses numbers of draws that show nothing.
+    ///
+    /// # Errors
+    /// `power_draws` above 0 but too few to show a power of one half.
+    pub fn validate(&self) -> Result<()> {
+        match self.power_draws {
+            0 => Ok(()),
+            draws => Plan { draws, at_once: 1 }.validate(self.level),
+        }
+    }
+
     /// Returns an inspection with these options, without known bases.
     pub fn how(&self, controls: Controls) -> How {
         How {
@@ -42,13 +56,16 @@ impl Fitting {
             options: Options {
                 clusters: (self.clusters > 0).then_some(self.clusters),
                 most_clusters: self.clusters_tried(),
+                further: None,
                 level: self.level,
                 alpha: self.test_level,
                 unit_scale: self.scale == Scale::AsGiven,
+                centre: self.centre,
+                roundoff: 0.0,
             },
-            centre: self.centre,
             rescale: self.scale == Scale::Fitted,
             controls,
+            power: PowerOptions { draws: self.power_draws, network: None },
             known: None,
         }
     }

@@ -7,8 +7,10 @@
 mod controls;
 mod fitting;
 pub mod network;
+mod power;
 
 pub use fitting::{Fitting, Scale};
+pub use power::{Memo, OfNetwork, PowerOptions};
 
 use crate::claims::Theorem1;
 use crate::horizon::horizon_of_tokens;
@@ -20,12 +22,13 @@ use attnlab_core::rng::Streams;
 use attnlab_core::stats::Estimate;
 use attnlab_lab::claim::{Claim, Hypothesis};
 use attnlab_lab::prelude::Params;
-use attnlab_lab::run::store::{number, series};
+use attnlab_lab::run::store::{as_number, number, series};
 use attnlab_lab::run::{Silent, memory};
+use attnlab_theory::attention::horizon::exact_updates;
 use attnlab_theory::attention::streaming::Cpu;
-use attnlab_theory::fit::{self, Fit, Options, fit, fit_known};
+use attnlab_theory::fit::{self, Fit, Options, Verdict, fit, fit_known};
 use attnlab_theory::measure::{coding_rate, snr, stable_rank, unit_tokens};
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, Axis, CowArray, Ix2};
 use serde_json::{Map, Value, json};
 
 /// Precision ε of the coding rate of unit tokens, as Yu et al. (2020) use it.
@@ -40,12 +43,12 @@ pub struct How {
     pub tau: f64,
     /// Options of the fit.
     pub options: Options,
-    /// Flag: the mean token is subtracted first.
-    pub centre: bool,
     /// Flag: the tokens are divided by the fitted scale before the horizon.
     pub rescale: bool,
     /// Controls that are measured too.
     pub controls: Controls,
+    /// How the power of the verdict is measured.
+    pub power: PowerOptions,
     /// Bases and labels, if they are known: no fit of them then.
     pub known: Option<(Vec<Array2<f64>>, Vec<usize>)>,
 }
@@ -117,13 +120,29 @@ pub fn inspect_layers<N: std::fmt::Display>(
 /// # Errors
 /// Parameters out of range, too little memory, tokens, bases and labels that do not fit together.
 pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Map<String, Value>> {
+    inspect_with_mean(tokens, how, streams).map(|(findings, _)| findings)
+}
+
+/// [`inspect`], and beside it the mean token (d,) that was subtracted, if one was.
+///
+/// # Errors
+/// As [`inspect`].
+pub fn inspect_with_mean(
+    tokens: ArrayView2<f64>,
+    how: &How,
+    streams: &Streams,
+) -> Result<(Map<String, Value>, Option<Array1<f64>>)> {
     how.validate()?;
     let (d, n) = tokens.dim();
-    memory::ensure("the fit", bytes(d, n, how.options.most_clusters))?;
-    let centred = controls::centred(tokens, how.centre);
+    let most_clusters = how.options.further.unwrap_or(0).max(how.options.most_clusters);
+    memory::ensure("the fit", bytes(d, n, most_clusters))?;
+    let mut fit = fitted(tokens, how, &streams.child("fit", 0))?;
+    let tested = fit.goodness.verdict;
+    let from_draws = power::judged(tokens, &mut fit, how, &streams.child("power", 0))?;
+    let centred = centred(tokens, &fit);
     let tokens = centred.view();
-    let fit = fitted(tokens, how, &streams.child("fit", 0))?;
     let mut data = measures(tokens, &fit)?;
+    data.extend(from_draws.findings);
     let hypotheses: Map<String, Value> = hypotheses(&fit, n, how)?
         .into_iter()
         .map(|(h, low, high)| {
@@ -135,7 +154,9 @@ pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<
         })
         .collect();
     data.insert("hypotheses".into(), hypotheses.into());
-    data.extend(horizon(tokens, &fit, &fit.labels, how)?);
+    let reached = horizon(tokens, &fit, &fit.labels, how)?;
+    data.extend(horizon_interval(&reached, tested, &from_draws.ratios, how));
+    data.extend(reached);
     if let Some(law) = law(&fit, how) {
         data.insert("law_theta".into(), series(&law));
     }
@@ -151,7 +172,7 @@ pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<
         other.insert("snr".into(), series(&signal_to_noise(tokens, &fit, &labels)));
         data.insert("labels".into(), other.into());
     }
-    Ok(data)
+    Ok((data, fit.mean))
 }
 
 /// The fit, or that of δ alone where bases and labels are known.
@@ -162,9 +183,18 @@ fn fitted(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Fit> 
     }
 }
 
+/// The tokens without the mean of the fit, if it has one.
+fn centred<'a>(tokens: ArrayView2<'a, f64>, fit: &Fit) -> CowArray<'a, f64, Ix2> {
+    match &fit.mean {
+        Some(mean) => (&tokens - &mean.view().insert_axis(Axis(1))).into(),
+        None => tokens.into(),
+    }
+}
+
 /// Fit and measures of a control.
 fn control(tokens: &Array2<f64>, how: &How, streams: &Streams, i: u64) -> Result<Value> {
     let fit = fitted(tokens.view(), how, &streams.child("fit", i))?;
+    let tokens = centred(tokens.view(), &fit);
     let mut data = measures(tokens.view(), &fit)?;
     data.extend(horizon(tokens.view(), &fit, &fit.labels, how)?);
     Ok(data.into())
@@ -192,6 +222,7 @@ fn measures(tokens: ArrayView2<f64>, fit: &Fit) -> Result<Map<String, Value>> {
         ("counts", whole(&fit.counts)),
         ("tilt", series(&fit.tilt)),
         ("wrong_labels", number(fit.wrong_labels)),
+        ("clusters_tried", whole(&fit.criteria.iter().map(|c| c.0).collect::<Vec<_>>())),
         ("criterion", series(&fit.criteria.iter().map(|c| c.1).collect::<Vec<_>>())),
         ("verdict", json!(good.verdict)),
         ("reasons", json!(good.reasons)),
@@ -262,6 +293,36 @@ fn hypotheses(fit: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, f6
     let entry =
         |(h, (a, b)): (Hypothesis, (Hypothesis, Hypothesis))| (h, a.margin.min(b.margin), a.margin.max(b.margin));
     Ok(middle.into_iter().zip(ends).map(entry).collect())
+}
+
+/// θ at which given tokens (d, N), bases and labels first break; infinite where they never do.
+fn theta(tokens: Array2<f64>, bases: &[Array2<f64>], labels: &[usize], how: &How) -> Result<f64> {
+    let data = Data::new(tokens, bases.to_vec(), labels.to_vec())?;
+    let report = horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)?;
+    Ok(report.theta_crit.unwrap_or(f64::INFINITY))
+}
+
+/// The subspaces that the horizon is of, after the verdict of the test alone, and an interval of the horizon with the true
+/// ones; without draws there is none.
+fn horizon_interval(reached: &Map<String, Value>, tested: Verdict, ratios: &[f64], how: &How) -> [(String, Value); 5] {
+    let of = match (&how.known, tested) {
+        (Some(_), _) => "known subspaces",
+        (None, Verdict::Consistent) => "fitted subspaces",
+        (None, Verdict::NotSuchAMixture) => "fitted subspaces, which do not fit the tokens",
+        (None, Verdict::Undecided) => "fitted subspaces, which nothing has tested",
+    };
+    let theta = reached.get("theta_crit").and_then(as_number);
+    let ends = theta.and_then(|theta| power::interval(theta, ratios, how.options.level));
+    let updates = |theta: f64| exact_updates(theta, how.eta, how.tau).map_or(f64::INFINITY, |u| u as f64);
+    let end = |i: usize, of: &dyn Fn(f64) -> f64| ends.map_or(Value::Null, |ends| number(of(ends[i])));
+    [
+        ("horizon_of", of.into()),
+        ("theta_crit_low", end(0, &|theta| theta)),
+        ("theta_crit_high", end(1, &|theta| theta)),
+        ("exact_updates_low", end(0, &updates)),
+        ("exact_updates_high", end(1, &updates)),
+    ]
+    .map(|(name, value)| (name.to_string(), value))
 }
 
 /// The horizon of the tokens with the fitted or known bases.

@@ -12,7 +12,7 @@ use attnlab_lab::run::store;
 use attnlab_networks::transformer::Recordings;
 use attnlab_networks::{Checkpoint, Transformer};
 use attnlab_theory::measure::{labelled_snr, nearest_subspace, stable_rank};
-use ndarray::{Array2, Axis, s};
+use ndarray::{Array1, Array2, Axis, s};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -167,6 +167,24 @@ fn heads_and_weights_are_those_of_the_plain_definitions() {
     assert!(head_findings(&network, &embedding, 0.95, &streams).unwrap().is_none());
 }
 
+/// With a mean subtracted, the heads are held against tokens about that mean, before the block about that of its tokens.
+#[test]
+fn heads_are_held_against_centred_tokens() {
+    let network = llama();
+    let cut = windows(&network, [48, 12, 0]).unwrap();
+    let passes = Passes::record(&network, &cut).unwrap();
+    let (mut here, plain) = (passes.place(2).unwrap(), passes.place(2).unwrap());
+    here.centre(None);
+    assert_eq!(here.residual, plain.residual);
+    let mean = Array1::from_elem(here.residual.nrows(), 0.25);
+    here.centre(Some(&mean));
+    assert_eq!(here.residual, &plain.residual - 0.25);
+    let before = here.before.unwrap();
+    assert!(before.mean_axis(Axis(1)).unwrap().iter().all(|x| x.abs() < 1e-6));
+    let differences = &plain.before.unwrap() - &before;
+    assert!((&differences.column(0) - &differences.column(5)).iter().all(|x| x.abs() < 1e-6));
+}
+
 fn inspect(files: &Files, arguments: &[&str]) -> Result<(), String> {
     let network = data("llama.gguf");
     let out = files.at("network");
@@ -193,6 +211,11 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
         assert_eq!(row.data.contains_key("weights"), trained && block);
         assert_eq!(row.data.contains_key("attention"), block);
         assert!(row.data.contains_key("labels"));
+        // The power against the size of the heads is that of all places; that against the fit is the network's own.
+        assert_eq!(row.data["power_heads"], rows[0].data["power_heads"]);
+        assert!(!row.data["power_heads"].is_null());
+        assert!(trained || row.data["verdict"] == "consistent" || row.data["power"].is_null());
+        assert!(row.data["horizon_of"].as_str().unwrap().contains("subspaces"));
     }
     let figures = ["inspect_network.png", "inspect_network_heads.png", "inspect_network_weights.png"];
     for name in [&["rows.csv", "inspect.html"], &figures[..]].concat() {

@@ -39,7 +39,7 @@ impl Experiment for Inspect {
             let allowed = "must be one file, beside --bases; known bases and labels come together";
             return Err(Error::invalid("labels", self.labels.len(), allowed));
         }
-        Ok(())
+        self.fitting.validate()
     }
 
     fn ready(&self) -> Result<()> {

@@ -9,7 +9,7 @@ pub use opened::text_of;
 
 use crate::PAPERS;
 use crate::inspect::network::{CONTROLS, Passes, Windows, head_findings, weight_findings};
-use crate::inspect::{Fitting, bytes, inspect};
+use crate::inspect::{Fitting, OfNetwork, bytes, inspect_with_mean};
 use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -84,6 +84,10 @@ pub const VARIANTS: [(&str, &str); 3] =
     [("trained", "as given"), ("untrained", "random weights"), ("shuffled", "tokens shuffled")];
 
 impl Experiment for InspectNetwork {
+    fn validate(&self) -> Result<()> {
+        self.fitting.validate()
+    }
+
     fn ready(&self) -> Result<()> {
         for (name, path) in [("network", &self.network), ("text", &self.text)] {
             if path.as_os_str().is_empty() {
@@ -114,7 +118,7 @@ impl Experiment for InspectNetwork {
         let (d, n, window) = (a.width as u64, windows.tokens() as u64, self.window as u64);
         // Residual streams before and after, scores of a block, and the matrices of the heads, beside the fit. The streams
         // of all places are shared by the trials.
-        bytes(a.width, windows.tokens(), self.fitting.clusters_tried())
+        bytes(a.width, windows.tokens(), self.fitting.clusters_tried().max(a.heads))
             .saturating_add(memory::product(&[8, 6, d, n]))
             .saturating_add(memory::product(&[8, a.heads as u64, window, window]))
             .saturating_add(memory::product(&[8, 4, d, d]))
@@ -126,13 +130,21 @@ impl Experiment for InspectNetwork {
         let cell = cell.as_json();
         let variant = cell.get(VARIANT).and_then(Value::as_str).unwrap_or_default();
         let place = cell.get(PLACE).and_then(Value::as_u64).unwrap_or(0) as usize;
-        let (network, _) = self.opened.network(self, variant)?;
+        let (network, windows) = self.opened.network(self, variant)?;
         let during = |e: Error| e.during(format!("{variant} network, place {place}"));
         let mut recorded = self.opened.place(self, variant, place).map_err(during)?;
-        let how = self.fitting.how(CONTROLS);
-        let mut data = inspect(recorded.residual.view(), &how, streams).map_err(during)?;
+        let a = network.architecture();
+        let mut how = self.fitting.how(CONTROLS);
+        let of_network = OfNetwork {
+            heads: [a.heads, a.head_dim],
+            of_fit: variant == "trained",
+            memo: self.opened.memo(),
+            streams: Streams::new(self.control_seed, "aot.inspect_network", 0, 0),
+        };
+        how.options.further = of_network.further(a.width, windows.tokens());
+        how.power.network = Some(of_network);
+        let (mut data, mean) = inspect_with_mean(recorded.residual.view(), &how, streams).map_err(during)?;
         // The subspaces of the heads are held against the tokens that the rest of the row is of.
-        let mean = recorded.residual.mean_axis(Axis(1)).filter(|_| self.fitting.centre);
         recorded.centre(mean.as_ref());
         if let Some(attention) = &recorded.attention {
             let findings = attention.findings(self.fitting.level)?;

@@ -1,6 +1,7 @@
 //! The files of an inspection, opened once.
 
 use super::InspectNetwork;
+use crate::inspect::Memo;
 use crate::inspect::network::{Passes, Place, Windows};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
@@ -11,11 +12,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Largest text, in bytes: what is inspected of it is some thousand tokens.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Networks and windows that trials share. They follow from the settings, so that they do not count in comparisons.
+/// Networks, windows and powers that trials share. They follow from the settings, so that they do not count in
+/// comparisons.
 #[derive(Debug, Default)]
 pub struct Cache {
     opened: Mutex<Vec<(String, Opened)>>,
     passes: Mutex<Vec<InUse>>,
+    memo: Memo,
 }
 
 /// The passes of a variant, and the number of places that have not been taken from them.
@@ -45,6 +48,11 @@ impl PartialEq for Cache {
 }
 
 impl Cache {
+    /// The powers that places have measured.
+    pub(super) fn memo(&self) -> Memo {
+        self.memo.clone()
+    }
+
     /// The network and the windows of a variant.
     pub(super) fn network(&self, settings: &InspectNetwork, variant: &str) -> Result<Opened> {
         // A trial waits for another one that opens the files.
