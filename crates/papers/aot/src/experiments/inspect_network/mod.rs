@@ -16,7 +16,6 @@ use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory};
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Checkpoint, Transformer, sha256};
-use ndarray::Axis;
 use opened::Cache;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
