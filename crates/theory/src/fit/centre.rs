@@ -30,7 +30,7 @@ const NO_MEAN: f64 = 1e-4;
 /// signal's over √N, which is noise where the other clusters have none: it is found from a model of the clusters.
 pub(super) fn shift(x: &mut Array2<f64>, options: &Options) -> Result<Array1<f64>> {
     let mut shift = Array1::zeros(x.nrows());
-    let (mut labelled, _) = search(x.view(), options, &|| {})?;
+    let (mut labelled, _, _) = search(x.view(), options, &|| {})?;
     for _ in 0..ROUNDS {
         let (labels, _) = labelled.model.assign(x.view());
         let mean = labelled.model.mean(x.view(), &labels);

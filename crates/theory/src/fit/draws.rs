@@ -59,13 +59,14 @@ impl Half<'_> {
         let Some(cause) = self.unsure(whole, &held) else {
             return Ok(plain(None));
         };
+        let (rank, total) = (whole.frame.nrows(), whole.frame.ncols());
         let tested = tests.iter().filter(|t| t.p_value.is_some()).count() as f64;
         if statistic * tested > self.alpha {
-            return Ok(plain(None));
+            return Ok(plain((total < rank).then_some(cause)));
         }
-        let (rank, total) = (whole.frame.nrows(), whole.frame.ncols());
         if total < rank {
-            return Ok(plain(None));
+            // Not Definition 1, unless p_k of so few tokens are wrong: no mixture to draw from.
+            return Ok(plain(Some(cause)));
         }
         if rank > LARGEST_RANK {
             let doubt = format!("{cause}, and draws that tell how far tests go wrong then need r <= {LARGEST_RANK}");

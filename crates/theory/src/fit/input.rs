@@ -51,6 +51,16 @@ pub(super) struct Causes {
     pub(super) outlier: Option<String>,
 }
 
+impl Causes {
+    /// An error of the fit with the cause in the tokens, if there is one.
+    pub(super) fn explain(&self, error: Error) -> Error {
+        match self.repeats.as_ref().or(self.outlier.as_ref()) {
+            Some(cause) => Error::undefined(format!("{error}: {cause}")),
+            None => error,
+        }
+    }
+}
+
 /// Finds repeats and outliers.
 pub(super) fn causes(tokens: ArrayView2<f64>) -> Causes {
     let n = tokens.ncols();

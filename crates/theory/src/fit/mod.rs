@@ -174,14 +174,14 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
     let support = support(tokens, rounding)?;
     let mut x = product(support.t(), tokens);
     let shift = match options.centre {
-        true => shift(&mut x, options)?,
+        true => shift(&mut x, options).map_err(|e| causes.explain(e))?,
         false => Array1::zeros(x.nrows()),
     };
     let mut order: Vec<usize> = (0..x.ncols()).collect();
     order.shuffle(&mut streams.part("halves", 0));
     let (first, second) = order.split_at(order.len() / 2);
     let (train, held) = (x.select(Axis(1), first), x.select(Axis(1), second));
-    let (best, criteria) = search(train.view(), options, tick)?;
+    let (best, criteria, larger) = search(train.view(), options, tick).map_err(|e| causes.explain(e))?;
     let clusters = best.model.dims.len();
     let (held_labels, wrong) = best.model.assign(held.view());
     let fitted = counts(&best.labels, clusters);
@@ -203,7 +203,10 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
         setting,
         alpha: options.alpha,
     };
-    let tested = half.test(&whole.model, streams)?;
+    let mut tested = half.test(&whole.model, streams)?;
+    if let Some(k) = larger {
+        tested.doubt = Some(format!("K is uncertain: {clusters} by BIC, {k} by AIC"));
+    }
     tick();
     Ok(report::fit(Findings {
         support: &support,
@@ -293,8 +296,11 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
     }))
 }
 
-/// The best model over the numbers of clusters, and the criterion of each.
-fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<(Labelled, Vec<(usize, f64)>)> {
+/// The best model over the numbers of clusters, the criterion of each, and K by Akaike's criterion where that is larger.
+type Searched = (Labelled, Vec<(usize, f64)>, Option<usize>);
+
+/// The best model over the numbers of clusters.
+fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<Searched> {
     let range = options.range();
     let landmarks = train.ncols().min(LANDMARKS);
     let range = *range.start()..=(*range.end()).min((train.ncols()).max(1));
@@ -307,6 +313,7 @@ fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<
     let mut best: Option<Labelled> = None;
     let mut criteria = vec![];
     let mut ended = false;
+    let mut most_lenient = (f64::INFINITY, 1);
     for clusters in range.clone().chain(further.filter(|k| !range.contains(k))) {
         if ended && further != Some(clusters) {
             continue;
@@ -319,6 +326,10 @@ fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<
         tick();
         let Some(labelled) = labelled else { continue };
         criteria.push((clusters, labelled.criterion));
+        let lenient = labelled.criterion - labelled.parameters * ((enough as f64).ln() - 2.0);
+        if lenient < most_lenient.0 {
+            most_lenient = (lenient, clusters);
+        }
         let better = best.as_ref().is_none_or(|b| labelled.criterion < b.criterion);
         if better {
             best = Some(labelled);
@@ -334,7 +345,8 @@ fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<
     let (labels, _) = best.model.assign(train);
     let fine = alternate(train, labels.clone(), best.model.dims.len(), FINE)?;
     let fine = fine.unwrap_or_else(|| at_bases(train, labels, best.model));
-    Ok((fine, criteria))
+    let doubtful = most_lenient.1 > fine.model.dims.len();
+    Ok((fine, criteria, doubtful.then_some(most_lenient.1)))
 }
 
 /// A rough model of tokens, of which the first ones have labels.

@@ -69,6 +69,8 @@ pub struct Labelled {
     pub labels: Vec<usize>,
     /// Bayesian information criterion of the labelled tokens; smaller is better.
     pub criterion: f64,
+    /// Number of parameters of the bases and levels.
+    pub parameters: f64,
 }
 
 impl Model {
@@ -180,8 +182,8 @@ pub fn alternate(
     let Some(model) = subspaces(tokens, &labels, clusters, (before.as_ref(), effort))? else {
         return Ok(None);
     };
-    let criterion = criterion(tokens, &model, &labels);
-    Ok(Some(Labelled { model, labels, criterion }))
+    let (criterion, parameters) = criterion(tokens, &model, &labels);
+    Ok(Some(Labelled { model, labels, criterion, parameters }))
 }
 
 /// The subspaces and levels that fit labelled tokens; None where a cluster is empty.
@@ -259,8 +261,8 @@ pub fn at_bases(tokens: ArrayView2<f64>, labels: Vec<usize>, mut model: Model) -
     };
     let scatters: Vec<_> = (0..clusters).map(scatter).collect();
     levels(&mut model, &scatters, &counts(&labels, clusters), 0.0);
-    let criterion = criterion(tokens, &model, &labels);
-    Labelled { model, labels, criterion }
+    let (criterion, parameters) = criterion(tokens, &model, &labels);
+    Labelled { model, labels, criterion, parameters }
 }
 
 /// Sets the variances of signal and noise, unbiased, with their degrees of freedom; `taken` of the noise's went
@@ -407,7 +409,7 @@ fn orthonormalised(m: ArrayView2<f64>) -> Array2<f64> {
 
 /// BIC of labelled tokens: twice the negative log-likelihood, labels with their shares, and the bases' number
 /// of parameters times log N.
-fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> f64 {
+fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> (f64, f64) {
     let (rank, n) = (tokens.nrows(), tokens.ncols() as f64);
     let energies = model.energies(tokens);
     let inside: f64 = labels.iter().enumerate().map(|(i, k)| energies[[*k, i]]).sum();
@@ -428,5 +430,5 @@ fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> f64 {
     }
     let outside = rank.saturating_sub(model.dims.iter().sum());
     let parameters = taken(&model.dims, outside) + 2.0 * model.dims.len() as f64;
-    twice - 2.0 * shares + parameters * n.ln()
+    (twice - 2.0 * shares + parameters * n.ln(), parameters)
 }

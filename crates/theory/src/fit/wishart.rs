@@ -10,6 +10,9 @@ pub fn chi2_tail(f: f64, x: f64) -> f64 {
     if f <= 0.0 || x.is_nan() {
         return 1.0;
     }
+    if x == f64::INFINITY {
+        return 0.0;
+    }
     if f < MANY {
         return chi_tail(f, x.max(0.0).sqrt());
     }
