@@ -93,7 +93,7 @@ impl Truth {
         Ok(draw)
     }
 
-    /// Decides whether no draw can be called consistent.
+    /// Decides whether hardly a draw can be called consistent: see [`too_few`].
     pub fn is_hopeless(&self) -> bool {
         !self.known && too_few(self.mixture.tokens(), self.mixture.dims.iter().sum())
     }
@@ -111,9 +111,9 @@ impl fmt::Display for Truth {
     }
 }
 
-/// Decides whether so many tokens of a mixture with r = Σ p_k can not be called consistent: the fitted subspaces must fill
+/// Decides whether so many tokens of a mixture with r = Σ p_k are hardly called consistent: the fitted subspaces must fill
 /// all r dimensions, or else the noise has directions of the signal, and the half that the test takes must have p_k
-/// tokens of every cluster, and some more.
+/// tokens of every cluster, and some more. Where the first half shows fewer dimensions a test may still pass by chance.
 pub fn too_few(tokens: usize, dims: usize) -> bool {
     tokens - tokens / 2 < dims + LEAST_RESIDUALS
 }
@@ -186,6 +186,10 @@ pub struct Power {
 }
 
 impl Power {
+    /// The power against a truth that [is hopeless](Truth::is_hopeless): 0, without a draw.
+    pub const NONE: Power =
+        Power { share: Estimate { value: 0.0, low: 0.0, high: 0.0, level: 1.0 }, consistent: 0, draws: 0 };
+
     /// Decides whether the power is shown to be one half at least.
     pub fn is_enough(&self) -> bool {
         self.share.low > ENOUGH
@@ -195,7 +199,7 @@ impl Power {
     pub fn words(&self, truth: &Truth) -> String {
         match self.draws {
             0 => format!(
-                "no true mixture of {truth} can be called consistent: half of its tokens are too few for a test"
+                "true mixtures of {truth} are hardly called consistent: half of their tokens are too few for a test"
             ),
             n => format!("{} of {n} true mixtures of {truth} would be called consistent", self.consistent),
         }
@@ -245,7 +249,7 @@ pub fn replicates<T: Send>(
 }
 
 /// Measures the power against `truth`: batches of draws until the interval at `options.level` lies on one side of
-/// [`ENOUGH`]. Beside it what `observe` found in every draw. Truths that [are hopeless](Truth::is_hopeless) need no draw.
+/// [`ENOUGH`]. Beside it what `observe` found in every draw.
 ///
 /// # Errors
 /// As [`Plan::validate`] and [`replicates`].
@@ -273,9 +277,6 @@ pub fn power<T: Send>(
     observe: &(dyn Fn(&Draw, &Fit) -> Result<T> + Sync),
 ) -> Result<(Power, Vec<T>)> {
     plan.validate(options.level)?;
-    if truth.is_hopeless() {
-        return Ok((Power { share: Estimate::computed(0.0, 0.0), consistent: 0, draws: 0 }, vec![]));
-    }
     let batch = batch(options.level);
     let mut replicates_so_far = vec![];
     loop {

@@ -57,6 +57,9 @@ impl Memo {
     /// The lock is not held during the work: threads that wait for one another may hold each other's work. Two places
     /// may so measure the same number.
     fn power(&self, truth: &Truth, options: &Options, plan: Plan, streams: &Streams) -> Result<Power> {
+        if truth.is_hopeless() {
+            return Ok(Power::NONE);
+        }
         let name = format!("{truth:?} {options:?} {}", plan.draws);
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied();
         if let Some(power) = known {
@@ -157,16 +160,18 @@ impl Work<'_> {
             let measure = || network.memo.power(&plain(truth), options, self.plan, &network.streams);
             return needed.then(measure).transpose();
         }
+        let hopeless = verdict != Verdict::Consistent && truth.is_hopeless();
         if verdict == Verdict::NotSuchAMixture || truth.known {
-            return Ok(Some(power(truth, options, self.plan, self.streams, &|_, _| Ok(()))?.0));
+            let draws = || Ok(power(truth, options, self.plan, self.streams, &|_, _| Ok(()))?.0);
+            return if hopeless { Ok(Some(Power::NONE)) } else { draws().map(Some) };
         }
-        if truth.is_hopeless() {
-            // The power is 0 without a draw. The bases of a fit with this K still have an error.
+        if hopeless {
+            // The bases of a fit with this K still have an error.
             let options = Options { clusters: Some(truth.mixture.clusters()), ..*options };
             let draws = (0..LEAST_DRAWS, self.plan.at_once);
             let replicates = replicates(truth, &options, draws, self.streams, &ratio)?;
             ratios.extend(finite(replicates.into_iter().filter_map(|r| r.observed).collect()));
-            return Ok(Some(power(truth, &options, self.plan, self.streams, &|_, _| Ok(()))?.0));
+            return Ok(Some(Power::NONE));
         }
         let (power, observed) = power(truth, options, self.plan, self.streams, &ratio)?;
         ratios.extend(finite(observed));
