@@ -145,7 +145,7 @@ impl Checkpoint {
         self.file(name)?.shape(name)
     }
 
-    /// Reads a matrix of F64, F32, F16 or BF16 (of F64 or F32 from a NumPy file, and of quantised types from GGUF),
+    /// Reads a matrix of F64, F32, F16 or BF16 (the last not from a NumPy file; of quantised types too from GGUF),
     /// widened to f64.
     ///
     /// # Errors

@@ -65,7 +65,7 @@ const STEPS: [&str; 6] = ["step", "checkpoint", "ckpt", "iteration", "iter", "ep
 
 /// Returns the step of training at which a checkpoint was written, from its name or, without one, from that of its
 /// folder: the number after "step", "checkpoint", "ckpt", "iteration", "iter" or "epoch", with k, M or B for thousands,
-/// millions and billions; or one at the end after a dash. None without one.
+/// millions and billions; or one at the end after a dash or an underscore. None without one.
 ///
 /// ```
 /// use attnlab_networks::step;

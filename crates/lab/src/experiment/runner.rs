@@ -27,8 +27,8 @@ pub struct RunOptions {
 /// After a kill the same call continues the run; the rows are the same to the bit.
 ///
 /// # Errors
-/// A folder with rows of another run, or of files that have changed since, a disk that is full, a trial that cannot be simulated. Rows
-/// so far are kept.
+/// A folder with rows of another run, or of files that have changed since, a disk that is full, a trial that cannot be
+/// simulated. Rows so far are kept.
 ///
 /// ```no_run
 /// use attnlab_lab::{catalogue::Catalogue, experiment::{self, RunOptions}, figure, run::Silent};

@@ -144,7 +144,8 @@ impl Sweep {
 /// summary of the cells beside the rows.
 ///
 /// # Errors
-/// A cell that cannot be run or whose files cannot be read, before anything is; then as [`Grid::run`](crate::run::grid::Grid::run).
+/// A cell that cannot be run or whose files cannot be read, before anything is run; then as
+/// [`Grid::run`](crate::run::grid::Grid::run).
 pub fn run(
     sweep: &Sweep,
     catalogue: &Catalogue,

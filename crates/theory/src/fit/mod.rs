@@ -8,11 +8,12 @@
 //! 3. *Subspaces.* Labels and jointly orthonormal bases are improved in turn; p_k is the number of eigenvalues
 //!    of cluster k on the signal's side of the middle between the two Marchenko–Pastur bulks ([`model`]). K is
 //!    that of the least BIC.
-//! 4. *Test.* The other half is tested against the fitted mixture ([`goodness`]).
+//! 4. *Test.* The other half is tested against the fitted mixture ([`goodness`]). Whether the test could have accepted a
+//!    true mixture is measured apart ([`power`](mod@power)).
 //! 5. *Estimates.* δ, the scale and the bases are fitted again to all tokens from those labels on.
 //!
 //! The same tokens, options and streams give the same fit; the streams choose the halves. With N tokens in d
-//! dimensions a fit takes O(Nd² + d³) operations per round and cluster, and [`bytes`] of memory. It needs
+//! dimensions a fit takes O(Nd² + Kd³) operations a round, and [`bytes`] of memory. It needs
 //! clusters of about three times as many tokens as dimensions; the result says what it could not decide.
 
 mod centre;

@@ -4,7 +4,7 @@
 //! allows, as large as the given tokens and rounded as they are, go through the same procedure: the same search of K,
 //! the same options, halves of their own. The draws come in batches until the exact interval of the share (Clopper and
 //! Pearson) lies on one side of 1/2. With intervals at 95 % a batch has six draws: six of six have the interval
-//! [0.54, 1]. Looking again after every batch up to 20 draws, a share of exactly 1/2 is taken for more in 4.2 % of cases.
+//! [0.54, 1]. Looking again after every batch up to 20 draws, a share of exactly 1/2 is taken for more in 4.3 % of cases.
 
 use super::goodness::LEAST_RESIDUALS;
 use super::{Fit, Options, PATIENCE, Verdict, fit, fit_known};

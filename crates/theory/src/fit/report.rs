@@ -34,8 +34,8 @@ pub struct Goodness {
     pub reasons: Vec<String>,
     /// The tests.
     pub tests: Vec<Test>,
-    /// p-value of all tests together: Bonferroni's, or that by draws of the fitted mixture where its clusters
-    /// overlap.
+    /// p-value of all tests together: Bonferroni's, or that by draws of the fitted mixture where tokens are few or
+    /// clusters overlap. None where nothing could be tested.
     pub p_value: Option<f64>,
     /// Flag: the p-value is by draws.
     pub by_draws: bool,
@@ -187,7 +187,7 @@ fn goodness(findings: &Findings) -> Goodness {
     let verdict = match (p_value, reasons.is_empty()) {
         _ if certain => Verdict::NotSuchAMixture,
         (None, _) => {
-            reasons = vec!["too few tokens: every cluster needs more than p_k + 8 in each half".into()];
+            reasons = vec!["too few tokens for a test: every cluster needs at least p_k + 8 of the tested ones".into()];
             Verdict::Undecided
         }
         (_, true) if outlier.is_some() => Verdict::Undecided,

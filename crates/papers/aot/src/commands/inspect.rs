@@ -27,18 +27,19 @@ Examples:
   attnlab inspect --activations states.safetensors --tokens-are rows --scale fitted --centre
   attnlab inspect --activations z.npy --tokens-are columns --bases u0.npy u1.npy --labels y.npy
 
-A network is a folder with config.json and safetensors, or a GGUF file (GPT-2, GPT-NeoX, OPT, Llama,
-BERT), with its tokenizer, or a folder of checkpoints of attnlab train language. An array is a matrix in a .npy or .safetensors file; a .npy file of three
-dimensions has one array per index of the first.
+A network is a folder with config.json and safetensors (GPT-2, GPT-NeoX, OPT, Llama, BERT), or a GGUF file
+(GPT-2, Llama), with its tokenizer, or a folder of checkpoints of attnlab train language. An array is a
+matrix in a .npy or .safetensors file; a .npy file of three dimensions has one array per index of the first.
 
 Fits the mixture of Definition 1 (AoT): K by BIC, p_k by the spectrum of each cluster, delta with its
-interval; tests it on the half of the tokens that the fit did not see; and puts beside it every
-hypothesis of Theorem 1 with its margin, the horizon of these very tokens, SNR against the law, ranks,
-and controls: every coordinate permuted over the tokens, a Gaussian of the same second moments, labels
-permuted. For a network: the same of the residual stream after every block, the SNR in the subspaces
-of its own heads before and after the block, entropy and energy of attention, the share of attention on
-the first token of a window, stable ranks of weights; controls: the same architecture with random
-weights, the same tokens in random order. A network without a language-model head is enough.
+interval; tests it on the half of the tokens that the fit did not see; draws true mixtures of the same
+size, to see whether the test could have accepted one (--power-draws); and puts beside it every hypothesis
+of Theorem 1 with its margin, the horizon of these very tokens, SNR against the law, ranks, and controls:
+every coordinate permuted over the tokens, a Gaussian of the same second moments, labels permuted. For a
+network: the same of the residual stream after every block, the SNR in the subspaces of its own heads before
+and after the block, entropy and energy of attention, the share of attention on the first token of a
+window, stable ranks of weights; controls: the same architecture with random weights, the same tokens in
+random order. A network without a language-model head is enough.
 --record writes what the network as given computes to DIR/record, in float32 with tokens as columns:
 NumPy files per window and block, such as weights.block-03.window-0.npy (heads, N, N).
 
@@ -96,7 +97,7 @@ struct Args {
     /// Scale of the signal [default: as-given; for a network: fitted]
     #[arg(long)]
     scale: Option<Scale>,
-    /// Subtract the mean token first; Definition 1 has mean 0
+    /// Subtract a mean that all tokens share, estimated with the fit; Definition 1 has mean 0
     #[arg(long)]
     centre: bool,
     /// Step size of the horizon
@@ -117,7 +118,7 @@ struct Args {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = input::whole)]
     #[arg(allow_negative_numbers = true)]
     power_draws: u64,
-    /// Leave out the controls, which take two thirds of the time
+    /// Leave out the controls
     #[arg(long)]
     no_controls: bool,
     /// Seed of the halves and the controls

@@ -61,7 +61,7 @@ pub enum Controls {
     /// SNR and horizon with the labels in random order.
     Labels,
     /// Those, and fits of two other arrays: every coordinate permuted over the tokens, and a Gaussian of the same
-    /// second moments. They take two thirds of the time.
+    /// second moments.
     All,
 }
 
