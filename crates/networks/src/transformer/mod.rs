@@ -83,8 +83,9 @@ pub struct HeadMatrices<'a> {
 
 impl Transformer {
     /// Opens a folder with `config.json` and safetensors, a GGUF file (the first part of a split one), a folder with one
-    /// GGUF file, or the checkpoints of a language network that `attnlab train` trained, of which the newest is taken. All
-    /// numbers are read into memory as f32. A file without the matrix of the output has [`OutputHead::Absent`] and gives no logits.
+    /// GGUF file, or the checkpoints of a language network that `attnlab train` trained, of which the newest is taken.
+    /// All numbers are read into memory as f32. A file without the matrix of the output has [`OutputHead::Absent`] and
+    /// gives no logits.
     ///
     /// # Errors
     /// A missing or malformed file; an unknown family; a setting or a tensor that is unknown, missing or of another

@@ -8,8 +8,8 @@
 //! 3. *Subspaces.* Labels and jointly orthonormal bases are improved in turn; p_k is the number of eigenvalues
 //!    of cluster k on the signal's side of the middle between the two Marchenko–Pastur bulks ([`model`]). K is
 //!    that of the least BIC.
-//! 4. *Test.* The other half is tested against the fitted mixture ([`goodness`]). Whether the test could have accepted a
-//!    true mixture is measured apart ([`power`](mod@power)).
+//! 4. *Test.* The other half is tested against the fitted mixture ([`goodness`]). [`power`](mod@power) measures whether
+//!    the test could have accepted a true mixture.
 //! 5. *Estimates.* δ, the scale and the bases are fitted again to all tokens from those labels on.
 //!
 //! The same tokens, options and streams give the same fit; the streams choose the halves. With N tokens in d

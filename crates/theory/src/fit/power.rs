@@ -190,7 +190,7 @@ impl Power {
     pub const NONE: Power =
         Power { share: Estimate { value: 0.0, low: 0.0, high: 0.0, level: 1.0 }, consistent: 0, draws: 0 };
 
-    /// Decides whether the power is shown to be one half at least.
+    /// Decides whether the power is shown to be above one half.
     pub fn is_enough(&self) -> bool {
         self.share.low > ENOUGH
     }

@@ -94,8 +94,8 @@ fn rounded(x: f64, bits: i32, least: i32) -> f64 {
     (x / step).round_ties_even() * step
 }
 
-/// Verdicts of true mixtures over the grid, printed per factor with exact intervals. One cluster that fills the space has no
-/// low-rank structure; it is no mixture for the procedure and left out.
+/// Verdicts of true mixtures over the grid, printed per factor with exact intervals. One cluster that fills the space has
+/// no low-rank structure; it is no mixture for the procedure and left out.
 #[test]
 #[ignore = "minutes; prints a table"]
 fn level_of_the_grid() {

@@ -229,8 +229,8 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
             title: "Mixture of Definition 1".into(),
             text: words(&[
                 "Each array as given and its controls. The test is on tokens that the fit did not see. Power: the share of \
-                 true mixtures that the same procedure would call consistent, from draws; where it is not shown to be one \
-                 half, a rejection is undecided.",
+                 true mixtures that the same procedure would call consistent, from draws; where it is not shown to be above \
+                 one half, a rejection is undecided.",
             ]),
             header: words(&["array", "tokens", "K", "p_k", "N_k", "delta", "scale", "verdict", "power"]),
             rows: fits,
