@@ -352,7 +352,10 @@ fn named_papers(code: &str) -> Vec<&'static str> {
 
 /// The text without comments, and without the tests at its end: they may use what they like.
 fn code_of(text: &str) -> String {
-    let tests = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
+    // A module of tests in a file of its own is declared above other code.
+    let is_whole =
+        |(start, marker): &(usize, &str)| text[start + marker.len()..].lines().next().is_some_and(|l| l.ends_with('{'));
+    let tests = text.match_indices("#[cfg(test)]\nmod ").find(is_whole).map_or(text.len(), |(start, _)| start);
     let uncommented = |line: &str| match line.trim_start().starts_with("//") {
         true => String::new(),
         // A `//` within a line is a comment, or part of an address in a text: no path either way.

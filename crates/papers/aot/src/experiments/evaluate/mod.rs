@@ -70,6 +70,7 @@ impl Evaluate {
     /// Files that cannot be read; those of [`Evaluate::set_windows`].
     pub fn of_files(network: &Path, task: Task, data: &[PathBuf]) -> Result<Self> {
         let architecture = TransformerArchitecture::of_network(network)?;
+        passes::ensure_causal(&architecture)?;
         let window = architecture.context.min(1024);
         let mut settings = Evaluate {
             network: network.to_path_buf(),

@@ -7,6 +7,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::format::significant;
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::{Clock, TrialContext};
+use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Checkpoint, Tokenizer, Transformer};
 use rand::seq::index;
 use rayon::prelude::*;
@@ -119,6 +120,12 @@ impl Cache {
     }
 }
 
+/// Refuses a network that does not predict the next token.
+pub(super) fn ensure_causal(a: &TransformerArchitecture) -> Result<()> {
+    let allowed = "must be a causal network; this family does not predict the next token";
+    if a.causal { Ok(()) } else { Err(Error::invalid("network", a.family, allowed)) }
+}
+
 fn open(settings: &Evaluate) -> Result<Opened> {
     let changed = |path: &Path| Error::Content {
         path: path.to_path_buf(),
@@ -135,10 +142,7 @@ fn open(settings: &Evaluate) -> Result<Opened> {
     }
     let trained = Transformer::open(&settings.network)?;
     let a = trained.architecture();
-    if !a.causal {
-        let allowed = "must be a causal network; this family does not predict the next token";
-        return Err(Error::invalid("network", a.family, allowed));
-    }
+    ensure_causal(a)?;
     if settings.task == Task::Cost {
         if settings.context > a.context {
             let allowed = format!("must be at most the context of the network, {}", a.context);
