@@ -45,7 +45,11 @@ fn windows_cut_the_text_and_shuffling_keeps_the_frequencies() {
     assert_ne!(cut.ids(), shuffled.ids());
     assert_eq!(sorted(&cut), sorted(&shuffled));
     let context = network.architecture().context;
-    for (sizes, part) in [([30, context + 1, 0], "at most the context"), ([30, 4, 4], "skip = 4")] {
+    for (sizes, part) in [
+        ([30, context + 1, 0], "at most the context"),
+        ([30, 4, 4], "skip = 4"),
+        ([30, 4, usize::MAX], "leave nothing"),
+    ] {
         let refused = windows(&network, sizes).unwrap_err();
         assert!(refused.contains(part), "{refused}");
     }
@@ -291,6 +295,9 @@ fn records_are_those_of_the_forward_pass() {
     inspect(&files, &[&fewer[..], &["--record", "residual", "--force"]].concat()).unwrap();
     let places = network.architecture().layers + 1;
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2 + 2 * (places + 1));
+    // Nor do they stay beside the rows of another run that records nothing.
+    inspect(&files, &[&sizes[..], &["--force"]].concat()).unwrap();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     let refused = inspect(&files, &[&sizes[..], &["--record", "residual,weight"]].concat()).unwrap_err();
     assert!(refused.contains("unknown recording 'weight'"), "{refused}");
     let shard = inspect(&files, &[&sizes[..], &["--record", "logits", "--shard", "0/2"]].concat());
