@@ -140,6 +140,23 @@ fn tensors_from_which_a_map_is_computed_are_refused_with_advice() {
 }
 
 #[test]
+fn texts_in_place_of_tensors_are_named() {
+    for (name, text, expected) in [
+        ("z.csv", "0.5,1\n2,3\n", "np.loadtxt("),
+        ("z.csv", "1,2", "delimiter=','"),
+        ("z.txt", "0.5 1.25 3\n", "np.loadtxt("),
+        ("model.safetensors", "Entry not found", "a text that begins with \"Entry not found\""),
+        ("z.mat", "MATLAB 5.0 MAT-file", "loadmat("),
+    ] {
+        let folder = folder();
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        let message = Checkpoint::open(&path).map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains(expected), "{name}: {message}");
+    }
+}
+
+#[test]
 fn foreign_files_are_named_with_the_line_that_converts_them() {
     // First bytes: of torch.save, of numpy.savez and of the formats' descriptions.
     let torch = b"PK\x03\x04\0\0\x08\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x12\0\x12\0archive/data.pklFB";
