@@ -363,6 +363,10 @@ fn a_network_without_a_language_model_head_is_enough() {
         let refused = command(&[&fixed[..], &sizes, &["--record", "residual,logits"]].concat()).unwrap_err();
         assert!(refused.contains("record = logits"), "{refused}");
         assert!(!Path::new(&out).exists(), "nothing is written");
+        let evaluate = ["evaluate", base.to_str().unwrap(), "--task", "text", "--data", &text, "--out", &out];
+        let refused = command(&evaluate).unwrap_err();
+        assert!(refused.contains("must have a language-model head"), "{refused}");
+        assert!(!Path::new(&out).exists(), "nothing is written");
         command(&[&fixed[..], &sizes, &["--record", "residual"]].concat()).unwrap();
         assert!(Path::new(&out).join("record/last.window-0.npy").exists());
     }

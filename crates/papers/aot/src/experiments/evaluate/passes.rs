@@ -7,6 +7,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::format::significant;
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::{Clock, TrialContext};
+use attnlab_networks::transformer::OutputHead;
 use attnlab_networks::{Checkpoint, Tokenizer, Transformer};
 use rand::seq::index;
 use rayon::prelude::*;
@@ -138,6 +139,11 @@ fn open(settings: &Evaluate) -> Result<Opened> {
     if !a.causal {
         let allowed = "must be a causal network; this family does not predict the next token";
         return Err(Error::invalid("network", a.family, allowed));
+    }
+    if a.output == OutputHead::Absent {
+        let allowed = "must have a language-model head, whose matrix the file does not hold. Store the network of \
+                       AutoModelForCausalLM";
+        return Err(Error::invalid("network", settings.network.display(), allowed));
     }
     if settings.task == Task::Cost {
         if settings.context > a.context {
