@@ -36,9 +36,9 @@ const HEAD_BYTES: usize = 4096;
 /// Reads the bytes of a file of text of at most `most` bytes; gzip is unpacked, to at most `most` bytes too.
 ///
 /// # Errors
-/// A file that cannot be read, with this advice; one that is larger; a broken gzip file.
+/// As [`regular`]; a file that is larger; a broken gzip file.
 pub fn read_bytes(path: &Path, most: u64, advice: &'static str) -> Result<Vec<u8>> {
-    let length = std::fs::metadata(path).map_err(|e| Error::io(path, e, advice))?.len();
+    let length = regular(path, advice)?;
     let large = |has: String| content(path, format!("must have at most {most} bytes; it has {has}. Give a part of it"));
     if length > most {
         return Err(large(length.to_string()));
@@ -57,6 +57,21 @@ pub fn read_bytes(path: &Path, most: u64, advice: &'static str) -> Result<Vec<u8
     match bytes.len() as u64 > most {
         true => Err(large("more".into())),
         false => Ok(bytes),
+    }
+}
+
+/// Returns the length (bytes) of a file that can be read more than once.
+///
+/// # Errors
+/// A path that cannot be read, with this advice; a pipe, socket or device.
+pub fn regular(path: &Path, advice: &'static str) -> Result<u64> {
+    let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, e, advice))?;
+    // The reader reports a folder.
+    match metadata.is_file() || metadata.is_dir() {
+        true => Ok(metadata.len()),
+        false => {
+            Err(content(path, "must be a regular file; it is read more than once. Store what the pipe gives".into()))
+        }
     }
 }
 
@@ -157,5 +172,12 @@ mod tests {
             assert!(refused.contains(expected), "{refused}");
         }
         assert_eq!(decode("p.txt".as_ref(), "a\0 text".into()).unwrap(), "a\0 text");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_can_be_read_once_alone_is_refused() {
+        let refused = read("/dev/null".as_ref(), 10, "Give a file").unwrap_err().to_string();
+        assert!(refused.contains("must be a regular file"), "{refused}");
     }
 }
