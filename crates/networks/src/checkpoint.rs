@@ -84,8 +84,8 @@ impl Checkpoint {
     /// one per folder.
     ///
     /// # Errors
-    /// As [`Checkpoint::open`]; a path that is given twice; two paths whose names have the same step; a folder that holds
-    /// files and folders of checkpoints.
+    /// As [`Checkpoint::open`]; a path that is given twice; two paths whose names have the same step; paths of which some
+    /// have a step and are not in its order; a folder that holds files and folders of checkpoints.
     pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Self>> {
         let mut places: Vec<PathBuf> = vec![];
         for path in paths {
@@ -109,11 +109,14 @@ impl Checkpoint {
                 return Err(content(path, problem));
             }
         }
-        let mut steps: Vec<u64> = places.iter().filter_map(|p| crate::step(p)).collect();
-        steps.sort_unstable();
-        steps.dedup();
-        if steps.len() == places.len() {
-            places.sort_by_key(|p| crate::step(p));
+        let steps = crate::steps(&places).unwrap_or_default();
+        let distinct: BTreeSet<&u64> = steps.iter().collect();
+        if distinct.len() == places.len() {
+            let mut stepped: Vec<(u64, PathBuf)> = steps.into_iter().zip(places).collect();
+            stepped.sort_by_key(|(step, _)| *step);
+            places = stepped.into_iter().map(|(_, path)| path).collect();
+        } else {
+            ensure_ascending(&places)?;
         }
         places.iter().map(|path| Checkpoint::open(path)).collect()
     }
@@ -222,6 +225,23 @@ impl Checkpoint {
         let place = self.places.get(name).and_then(|i| self.files.get(*i));
         place.ok_or_else(|| Error::unknown("tensor", name, self.names()))
     }
+}
+
+/// Refuses checkpoints that stay in the order given although the steps of some say another.
+fn ensure_ascending(places: &[PathBuf]) -> Result<()> {
+    let stepped: Vec<(u64, &PathBuf)> = places.iter().filter_map(|path| Some((crate::step(path)?, path))).collect();
+    let Some((before, after)) = stepped.iter().zip(stepped.iter().skip(1)).find(|(before, after)| before.0 > after.0)
+    else {
+        return Ok(());
+    };
+    let problem = format!(
+        "step = {}: must be above that of {}, {}, which comes before it; not all names have a step of their own. Give the \
+         paths one by one in their order",
+        after.0,
+        before.1.display(),
+        before.0
+    );
+    Err(content(after.1, problem))
 }
 
 /// The paths of the checkpoints at a path, by name.

@@ -22,6 +22,8 @@ enum Foreign {
     Flax,
     /// Python objects of any kind.
     Pickle,
+    /// Variables of MATLAB before 7.3, which are HDF5 from then on.
+    Matlab,
     /// A pointer of Git LFS in place of a file.
     LfsPointer,
     /// A page of the web in place of a file.
@@ -69,6 +71,7 @@ impl Foreign {
             "onnx" => Some(Foreign::Onnx),
             "msgpack" => Some(Foreign::Flax),
             "pkl" | "pickle" => Some(Foreign::Pickle),
+            "mat" => Some(Foreign::Matlab),
             // The pickles of torch before 1.6, which are no archives.
             _ if head.starts_with(&[0x80, 2, 0x8a, 10]) => Some(Foreign::Torch),
             _ => None,
@@ -116,6 +119,12 @@ impl Foreign {
                  np.save('{}', np.load('{file}', allow_pickle=True))\"; a pickle runs code, so open only your own",
                 path.with_extension("npy").display()
             ),
+            Foreign::Matlab => format!(
+                "must be safetensors or .npy, not variables of MATLAB. Convert it: python -c \"import numpy as np; from \
+                 scipy.io import loadmat; from safetensors.numpy import save_file; save_file({{k: \
+                 np.ascontiguousarray(v, 'float64') for k, v in loadmat('{file}').items() if not k.startswith('__')}}, \
+                 '{to}')\""
+            ),
             Foreign::LfsPointer => {
                 "must be the file itself, not its pointer of Git LFS. Run git lfs pull in its folder".into()
             }
@@ -137,6 +146,34 @@ impl Foreign {
 /// Says of a file in a known but foreign format what it is and how to convert it; None for others.
 pub(crate) fn refusal(path: &Path) -> Option<String> {
     Some(Foreign::of(path)?.requirement(path))
+}
+
+/// Says of a file that is text, and no tensors, how to store its numbers or what it begins with; None for others.
+pub(crate) fn text(path: &Path) -> Option<String> {
+    let mut head = vec![];
+    File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    // The length of a safetensors header has zeros.
+    let letter = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+    if head.is_empty() || !head.iter().all(letter) {
+        return None;
+    }
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let delimiter = match ending.as_str() {
+        "csv" => ", delimiter=','",
+        "tsv" | "txt" | "dat" => "",
+        _ => {
+            let begin: String = String::from_utf8_lossy(&head).chars().take(40).collect();
+            return Some(format!(
+                "must be safetensors; it is a text that begins with {begin:?}. Download it again, by the link to the raw file"
+            ));
+        }
+    };
+    Some(format!(
+        "must be safetensors or .npy, not a text. Store its numbers: python -c \"import numpy as np; np.save('{}', \
+         np.loadtxt('{}'{delimiter}))\"",
+        path.with_extension("npy").display(),
+        path.display()
+    ))
 }
 
 /// Says of a folder without tensors that are read here which foreign file, adapter or nested folder it has, and what to

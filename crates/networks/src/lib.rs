@@ -34,7 +34,7 @@ mod training;
 pub mod transformer;
 
 pub use checkpoint::{Checkpoint, sha256};
-pub use names::{kind, layer, numbers, step};
+pub use names::{kind, layer, numbers, step, steps};
 #[cfg(feature = "tokenizers")]
 pub use tokenizer::Tokenizer;
 pub use transformer::Transformer;

@@ -64,8 +64,8 @@ pub fn kind(name: &str) -> String {
 const STEPS: [&str; 6] = ["step", "checkpoint", "ckpt", "iteration", "iter", "epoch"];
 
 /// Returns the step of training at which a checkpoint was written, from its name or, without one, from that of its
-/// folder: the number after "step", "checkpoint", "ckpt", "iteration", "iter" or "epoch", with k, M or B for thousands,
-/// millions and billions; or one at the end after a dash or an underscore. None without one.
+/// folder: the number after or before "step", "checkpoint", "ckpt", "iteration", "iter" or "epoch", with k, M, B or T for
+/// thousands, millions and so on; or one at the end after a dash or an underscore. None without one.
 ///
 /// ```
 /// use attnlab_networks::step;
@@ -84,19 +84,73 @@ pub fn step(path: &Path) -> Option<u64> {
 /// Returns the step in the name of a checkpoint, whatever its folder is called.
 pub(crate) fn own_step(path: &Path) -> Option<u64> {
     let stem = path.file_name().unwrap_or_default().to_string_lossy();
-    let stem = stem.trim_end_matches(".safetensors").trim_end_matches(".gguf").trim_end_matches(".npy");
-    step_in(stem)
+    step_in(&without_ending(&stem))
+}
+
+/// The name of a file without the ending of its format.
+fn without_ending(name: &str) -> String {
+    name.trim_end_matches(".safetensors").trim_end_matches(".gguf").trim_end_matches(".npy").into()
+}
+
+/// Returns the steps of several checkpoints: those of [`step`] or, where some have none, the numbers in which alone the
+/// names differ. None without.
+///
+/// ```
+/// use attnlab_networks::steps;
+/// assert_eq!(steps(&["ck/model-500", "ck/model-1k"]), Some(vec![500, 1000]));
+/// assert_eq!(steps(&["pythia-70m", "pythia-160m"]), None);
+/// ```
+pub fn steps<P: AsRef<Path>>(paths: &[P]) -> Option<Vec<u64>> {
+    let each: Option<Vec<u64>> = paths.iter().map(|path| step(path.as_ref())).collect();
+    each.or_else(|| {
+        let lower = |name: Option<&std::ffi::OsStr>| name.unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+        let stems: Vec<String> = paths.iter().map(|path| without_ending(&lower(path.as_ref().file_name()))).collect();
+        let folder = |path: &P| lower(path.as_ref().parent().and_then(Path::file_name));
+        let same = stems.iter().all(|stem| *stem == stems[0]);
+        series(&if same { paths.iter().map(folder).collect() } else { stems })
+    })
+}
+
+/// Reads the numbers in which alone several names differ; None where they differ in more, or in what is no step: seeds,
+/// shards of one network, sizes of networks in millions and billions.
+fn series(names: &[String]) -> Option<Vec<u64>> {
+    let [first, others @ ..] = names else { return None };
+    let common = |other: &String| -> usize {
+        let pairs = first.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+        pairs.map(|(a, _)| a.len_utf8()).sum()
+    };
+    let length = others.iter().map(common).min()?;
+    let prefix = first[..length].trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
+    let amounts: Vec<Amount> = names.iter().map(|name| Amount::of(&name[prefix.len()..])).collect::<Option<_>>()?;
+    let end = amounts.first()?.rest;
+    let sizes = amounts.iter().all(|amount| amount.places >= 6);
+    if sizes
+        || prefix.ends_with("seed")
+        || prefix.trim_end_matches(['-', '_']).ends_with("seed")
+        || end.starts_with("-of-")
+    {
+        return None;
+    }
+    amounts.iter().map(|amount| (amount.rest == end).then_some(amount.value)).collect()
 }
 
 fn step_in(name: &str) -> Option<u64> {
     let lower = name.to_ascii_lowercase();
-    for word in STEPS {
-        for (start, _) in lower.match_indices(word) {
-            let rest = lower[start + word.len()..].trim_start_matches(['-', '_', '=']);
-            if let Some(step) = amount(rest) {
-                return Some(step);
-            }
-        }
+    let words = || STEPS.iter().flat_map(|word| lower.match_indices(word));
+    let after =
+        |(start, word): (usize, &str)| Amount::of(lower[start + word.len()..].trim_start_matches(['-', '_', '=']));
+    if let Some(amount) = words().find_map(after) {
+        return Some(amount.value);
+    }
+    // 10ksteps, 10k_steps, 10kstep; not the size of a network, as in 7b_step_last.
+    let before = |(start, word): (usize, &str)| {
+        let text = lower[..start].trim_end_matches(['-', '_']);
+        let adjoins = text.len() == start || lower[start + word.len()..].starts_with('s');
+        let last = text.rsplit(['-', '_']).next().filter(|_| adjoins)?;
+        Amount::of(last).filter(|amount| amount.rest.is_empty())
+    };
+    if let Some(amount) = words().find_map(before) {
+        return Some(amount.value);
     }
     // A shard of several, "model-00001-of-00002", and a seed, "multiberts-seed_3", are no steps.
     let (before, last) = lower.rsplit_once(['-', '_'])?;
@@ -106,33 +160,61 @@ fn step_in(name: &str) -> Option<u64> {
     }
 }
 
-/// Reads the number at the beginning of a text, such as 500, 20k or 1.5m; None without one, and beyond a u64.
-fn amount(text: &str) -> Option<u64> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, rest) = text.split_at(end);
-    let whole: u64 = digits.parse().ok()?;
-    let (decimals, unit) = match rest.strip_prefix('.') {
-        Some(rest) => rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())),
-        None => ("", rest),
-    };
-    let mut letters = unit.chars();
-    let places = match (letters.next(), letters.next()) {
-        (_, Some(next)) if next.is_ascii_alphanumeric() => 0,
-        (Some('k'), _) => 3,
-        (Some('m'), _) => 6,
-        (Some('b'), _) => 9,
-        _ => 0,
-    };
-    if places == 0 {
-        return Some(whole);
+/// A number at the beginning of a text, and what follows it.
+struct Amount<'a> {
+    value: u64,
+    /// Decimal places of the unit: 3 of k, 6 of M, 9 of B, 12 of T, the exponent of 2e3; else 0.
+    places: u32,
+    rest: &'a str,
+}
+
+impl<'a> Amount<'a> {
+    /// Reads the number at the beginning of a text in lower case, such as 500, 1,000, 1_000, 20k, 1.5m or 2e3; None without
+    /// one, and beyond a u64.
+    fn of(text: &'a str) -> Option<Self> {
+        fn digits(text: &str) -> (&str, &str) {
+            text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
+        }
+        let (first, mut rest) = digits(text);
+        let mut whole = first.to_string();
+        while first.len() <= 3
+            && let Some((group, after)) = rest.strip_prefix([',', '_']).map(digits)
+            && group.len() == 3
+        {
+            whole.push_str(group);
+            rest = after;
+        }
+        let whole: u64 = whole.parse().ok()?;
+        let (decimals, unit) = match rest.strip_prefix('.') {
+            Some(after) => digits(after),
+            None => ("", rest),
+        };
+        let mut letters = unit.chars();
+        let (letter, after) = (letters.next(), letters.as_str());
+        let (exponent, end) = digits(after);
+        let (places, end) = match letter {
+            Some('e') if !exponent.is_empty() => (exponent.parse().ok()?, end),
+            Some('k') => (3, after),
+            Some('m') => (6, after),
+            Some('b') => (9, after),
+            Some('t') => (12, after),
+            _ => (0, unit),
+        };
+        // No unit where a word goes on, as in step5best.
+        let goes_on =
+            end.starts_with(|c: char| c.is_ascii_alphanumeric()) && !STEPS.iter().any(|word| end.starts_with(word));
+        if places == 0 || goes_on {
+            return Some(Amount { value: whole, places: 0, rest });
+        }
+        // More decimals than places are no whole number of steps.
+        let left = places - u32::try_from(decimals.len()).ok().filter(|n| *n <= places)?;
+        let part = match decimals {
+            "" => 0,
+            _ => decimals.parse::<u64>().ok()?.checked_mul(10_u64.checked_pow(left)?)?,
+        };
+        let value = whole.checked_mul(10_u64.checked_pow(places)?)?.checked_add(part)?;
+        Some(Amount { value, places, rest: end })
     }
-    // More decimals than places are no whole number of steps.
-    let zeros = 10_u64.pow(places - u32::try_from(decimals.len()).ok().filter(|n| *n <= places)?);
-    let part = match decimals {
-        "" => 0,
-        _ => decimals.parse::<u64>().ok()?.checked_mul(zeros)?,
-    };
-    whole.checked_mul(10_u64.pow(places))?.checked_add(part)
 }
 
 #[cfg(test)]
@@ -180,6 +262,17 @@ mod tests {
             ("a/step99999999999999999999k", None),
             ("a/step99999999999999999k", None),
             ("multiberts-seed_3", None),
+            ("a/step2e3", Some(2000)),
+            ("a/step-1.5e3", Some(1500)),
+            ("a/step1,000", Some(1000)),
+            ("a/step_1_000", Some(1000)),
+            ("a/step1ksteps", Some(1000)),
+            ("a/10ksteps", Some(10_000)),
+            ("a/model-500_steps", Some(500)),
+            ("a/7b_step_last", None),
+            ("a/step1e", Some(1)),
+            ("a/step1e99", None),
+            ("a/step20000e18", None),
             ("pythia-160m", None),
             ("final", None),
             ("", None),
@@ -198,6 +291,24 @@ mod tests {
                 .map(|(c, cut)| if *cut { '*' } else { c })
                 .collect();
             prop_assert!(fits(&pattern, &name));
+        }
+    }
+
+    #[test]
+    fn names_that_differ_in_a_number_alone_have_steps() {
+        for (names, expected) in [
+            (["a/500", "a/1000", "a/2000"], Some([500, 1000, 2000])),
+            (["a/500k", "a/1000k", "a/2M"], Some([500_000, 1_000_000, 2_000_000])),
+            (["a/w-5k.npy", "a/w-10k.npy", "a/w-15k.npy"], Some([5000, 10_000, 15_000])),
+            (["seed1_500", "seed1_1k", "seed1_1.5k"], Some([500, 1000, 1500])),
+            (["1k/model.npy", "2k/model.npy", "500/model.npy"], Some([1000, 2000, 500])),
+            (["a-70m", "a-160m", "a-1.4b"], None),
+            (["a-seed1", "a-seed2", "a-seed3"], None),
+            (["a/500", "a/1k", "a/last"], None),
+            (["a/500-x", "a/1k-y", "a/2k-x"], None),
+            (["w-00001-of-00003", "w-00002-of-00003", "w-00003-of-00003"], None),
+        ] {
+            assert_eq!(steps(&names), expected.map(Vec::from), "{names:?}");
         }
     }
 }

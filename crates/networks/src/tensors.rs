@@ -59,15 +59,19 @@ impl TensorFile {
         let bad = |problem: String| content(path, problem);
         let mut size = [0; 8];
         if length < 8 {
-            return Err(bad(format!("must be a safetensors file; it has {length} bytes")));
+            let problem = || format!("must be a safetensors file; it has {length} bytes");
+            return Err(bad(foreign::text(path).unwrap_or_else(problem)));
         }
         file.read_exact(&mut size).map_err(|e| unreadable(path, e))?;
         let header = u64::from_le_bytes(size);
         if header > MOST_HEADER.min(length - 8) {
-            return Err(bad(format!(
-                "must be a whole safetensors file; its first 8 bytes announce a header of {header} bytes, and it has \
-                 {length}"
-            )));
+            let problem = || {
+                format!(
+                    "must be a whole safetensors file; its first 8 bytes announce a header of {header} bytes, and it has \
+                     {length}"
+                )
+            };
+            return Err(bad(foreign::text(path).unwrap_or_else(problem)));
         }
         let mut text = vec![0; header as usize];
         file.read_exact(&mut text).map_err(|e| unreadable(path, e))?;

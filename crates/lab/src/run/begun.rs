@@ -14,7 +14,10 @@ pub(super) struct Begun {
     files: Vec<PathBuf>,
     /// Folders that were not there before, the innermost first.
     folders: Vec<PathBuf>,
+    /// Folder of the checkpoints.
     checkpoints: PathBuf,
+    /// Flag: that folder was there before, and is left as it is.
+    had_checkpoints: bool,
 }
 
 impl Begun {
@@ -27,14 +30,21 @@ impl Begun {
         }
         let named = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty());
         let folders = named.take_while(|folder| !folder.exists()).map(Path::to_path_buf).collect();
-        Begun { files: files.to_vec(), folders, checkpoints: folder.join(CHECKPOINTS) }
+        let checkpoints = folder.join(CHECKPOINTS);
+        let had_checkpoints = checkpoints.exists();
+        Begun { files: files.to_vec(), folders, checkpoints, had_checkpoints }
     }
 
-    /// Takes back what was added, unless a row or a checkpoint was written. What cannot be removed stays.
+    /// Takes back what was added, unless a row or a checkpoint was written; files of checkpoints may have been begun and
+    /// be empty. What cannot be removed stays.
     pub(super) fn take_back(&self) {
         let rows = |file: &PathBuf| file.extension().is_some_and(|e| e == "jsonl");
         let empty = |file: &PathBuf| fs::metadata(file).map_or(true, |file| file.len() == 0);
-        if self.checkpoints.exists() || !self.files.iter().filter(|file| rows(file)).all(empty) {
+        let written = self.had_checkpoints || !is_empty_tree(&self.checkpoints);
+        if self.checkpoints.exists() && written || !self.files.iter().filter(|file| rows(file)).all(empty) {
+            return;
+        }
+        if self.checkpoints.exists() && fs::remove_dir_all(&self.checkpoints).is_err() {
             return;
         }
         for file in &self.files {
@@ -45,6 +55,17 @@ impl Begun {
             let _ = fs::remove_dir(folder);
         }
     }
+}
+
+/// Returns `true` for a folder in which, at any depth, is nothing but folders and empty files.
+fn is_empty_tree(folder: &Path) -> bool {
+    let Ok(mut entries) = fs::read_dir(folder) else { return false };
+    entries.all(|entry| {
+        entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))).is_ok_and(|(path, kind)| match kind.is_dir() {
+            true => is_empty_tree(&path),
+            false => kind.is_file() && kind.len() == 0,
+        })
+    })
 }
 
 #[cfg(test)]
@@ -71,6 +92,25 @@ mod tests {
         fs::write(out.join(Shard::WHOLE.file()), "").unwrap();
         begun.take_back();
         assert!(!folder.path().join("runs").exists() && folder.path().exists());
+        // A checkpoint that was begun goes too, and one that was written stays with its run.
+        for (text, left) in [("", false), ("[1.0]\n", true)] {
+            let begun = Begun::in_folder(&out, Shard::WHOLE);
+            begin();
+            let trial = out.join(CHECKPOINTS).join("0-0");
+            fs::create_dir_all(&trial).unwrap();
+            fs::write(trial.join("scores.jsonl"), text).unwrap();
+            begun.take_back();
+            assert_eq!(out.join(Manifest::FILE).exists(), left);
+            assert_eq!(trial.exists(), left);
+        }
+        fs::remove_dir_all(&out).unwrap();
+        // Checkpoints that were there before are not of this run.
+        fs::create_dir_all(out.join(CHECKPOINTS)).unwrap();
+        let begun = Begun::in_folder(&out, Shard::WHOLE);
+        begin();
+        begun.take_back();
+        assert!(out.join(CHECKPOINTS).exists());
+        fs::remove_dir_all(&out).unwrap();
         // A folder with other files keeps them.
         fs::create_dir_all(&out).unwrap();
         fs::write(out.join("notes.txt"), "").unwrap();

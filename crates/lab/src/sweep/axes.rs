@@ -45,7 +45,7 @@ impl Range {
             return Ok(());
         }
         let (Range { from, to, steps, .. }, rounded) = (self, values.len());
-        let log = if self.log { ", log = true" } else { "" };
+        let log = if self.log { ", scale = \"log\"" } else { "" };
         let multiple = self.multiple_of.map_or(String::new(), |m| format!(", multiple_of = {m}"));
         let shown = format!("{{ from = {from}, to = {to}, steps = {steps}{log}{multiple} }}");
         let requirement = match self.multiple_of {
@@ -260,7 +260,8 @@ mod tests {
         assert!(message.contains("leaves 2") && message.contains("dim = [20, 24]"), "{message}");
         // 10 ratios of 2^(1/10) from 4 to 8, rounded: 4, 4, 5, 5, 5, 6, 6, 6, 7, 7, 8.
         let log = Range { from: 4.0, to: 8.0, steps: 11, log: true, multiple_of: Some(1) };
-        assert!(refused(log).contains("dim = [4, 5, 6, 7, 8]"));
+        let message = refused(log);
+        assert!(message.contains("dim = [4, 5, 6, 7, 8]") && message.contains("scale = \"log\""), "{message}");
     }
 
     #[test]

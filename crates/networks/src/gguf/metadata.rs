@@ -32,17 +32,19 @@ pub enum GgufValue {
 }
 
 impl GgufValue {
-    /// Returns the value as JSON.
+    /// Returns the value as JSON. A number that is not finite, which JSON has not, becomes a text: null would read as an
+    /// absent setting.
     pub(crate) fn json(&self) -> Value {
+        let float = |x: &f64| if x.is_finite() { Value::from(*x) } else { Value::from(x.to_string()) };
         match self {
             GgufValue::Unsigned(n) => Value::from(*n),
             GgufValue::Signed(n) => Value::from(*n),
-            GgufValue::Float(x) => Value::from(*x),
+            GgufValue::Float(x) => float(x),
             GgufValue::Flag(flag) => Value::from(*flag),
             GgufValue::Text(text) => Value::from(text.as_str()),
             GgufValue::Texts(texts) => Value::from(texts.as_slice()),
             GgufValue::Wholes(wholes) => Value::from(wholes.as_slice()),
-            GgufValue::Floats(floats) => Value::from(floats.as_slice()),
+            GgufValue::Floats(floats) => floats.iter().map(float).collect(),
             GgufValue::Flags(flags) => Value::from(flags.as_slice()),
             GgufValue::Nested(values) => values.iter().map(GgufValue::json).collect(),
         }
@@ -181,5 +183,16 @@ impl<R: Read> Header<R> {
             9 => GgufValue::Nested(entries.map(|_| self.array(name, depth + 1)).collect::<Parsed<_>>()?),
             _ => GgufValue::Wholes(entries.map(|_| self.whole(name, kind)).collect::<Parsed<_>>()?),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_not_finite_are_not_absent() {
+        assert_eq!(GgufValue::Float(f64::NAN).json(), Value::from("NaN"));
+        assert_eq!(GgufValue::Floats(vec![0.5, f64::INFINITY]).json().to_string(), r#"[0.5,"inf"]"#);
     }
 }

@@ -232,6 +232,9 @@ fn tensor(header: &mut Header<impl Read>, file: &Arc<Path>, alignment: u64) -> s
     }
     let entries = shape.iter().try_fold(1_u64, |product, n| product.checked_mul(*n));
     let entries = entries.ok_or_else(|| format!("must have fewer than 2^64 entries; its shape is {shape:?}"))?;
+    if entries == 0 {
+        return Err(format!("must have entries; its shape is {shape:?}"));
+    }
     let bytes = match kind.format() {
         // Known once the place of the next tensor is.
         None => 0,

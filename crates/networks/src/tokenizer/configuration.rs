@@ -320,7 +320,7 @@ impl Configuration {
             }
             let known = description["model"]["vocab"].get(&token.content).and_then(Value::as_u64);
             let id = known.unwrap_or(next);
-            next += u64::from(known.is_none());
+            next = next.saturating_add(u64::from(known.is_none()));
             tokens.push(token.entry(id));
         }
         if let Some(description) = description.as_object_mut() {

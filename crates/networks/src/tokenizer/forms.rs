@@ -249,11 +249,11 @@ fn model_type(folder: &Path) -> Result<Option<String>> {
 /// Returns the least id that no token has, in the vocabulary or among added tokens.
 pub(super) fn next_id(description: &Value, added: &[Value]) -> u64 {
     let tokens = match &description["model"]["vocab"] {
-        Value::Object(tokens) => tokens.values().filter_map(Value::as_u64).max().map_or(0, |id| id + 1),
+        Value::Object(tokens) => tokens.values().filter_map(Value::as_u64).max().map_or(0, |id| id.saturating_add(1)),
         Value::Array(tokens) => tokens.len() as u64,
         _ => 0,
     };
-    added.iter().filter_map(|t| t["id"].as_u64()).map(|id| id + 1).max().unwrap_or(0).max(tokens)
+    added.iter().filter_map(|t| t["id"].as_u64()).map(|id| id.saturating_add(1)).max().unwrap_or(0).max(tokens)
 }
 
 /// Refuses a vocabulary whose ids are not 0, 1, 2, ..

@@ -6,8 +6,9 @@ use crate::tensors::content;
 use attnlab_core::error::Result;
 use std::collections::BTreeMap;
 
-/// Modules that wrap others, at any place of a name: `torch.compile`, FSDP and activation checkpointing.
-const INNER: [&str; 3] = ["_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."];
+/// Modules that wrap others, at any place of a name: `torch.compile`, FSDP, activation checkpointing, and Lightning's
+/// strategies.
+const INNER: [&str; 4] = ["_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module.", "_forward_module."];
 
 /// Beginnings of all names of a wrapped network: `DistributedDataParallel`, PEFT, and `self.model` of Lightning and others.
 const OUTER: [&str; 3] = ["module.", "base_model.model.", "model."];
@@ -114,6 +115,12 @@ impl<'a> StoredNames<'a> {
     /// Returns the stored name of a tensor.
     pub(super) fn get(&self, name: &str) -> Option<&'a str> {
         self.names.get(name).copied()
+    }
+
+    /// Finds a tensor that has this name under an unknown wrapper: the stored name, and the wrapper.
+    pub(super) fn wrapped(&self, name: &str) -> Option<(&'a str, &str)> {
+        let wrapper = |known: &'_ String| known.strip_suffix(name).filter(|rest| rest.ends_with('.')).map(str::len);
+        self.names.iter().find_map(|(known, stored)| Some((*stored, &known[..wrapper(known)?])))
     }
 
     /// Returns the names that the family gives, with the stored ones.

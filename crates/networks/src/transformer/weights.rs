@@ -307,7 +307,15 @@ impl<'a> Source<'a> {
     fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<ArrayD<f32>> {
         let path = self.checkpoint.path();
         let Some(stored) = self.stored.get(name) else {
-            let problem = format!("tensor {name}: must be there, with shape {shape:?}");
+            let wrapped = match self.stored.wrapped(name) {
+                Some((stored, wrapper)) => {
+                    format!(
+                        "; {stored} is, in a wrapper that is not known. Take {wrapper} off the names of all tensors"
+                    )
+                }
+                None => String::new(),
+            };
+            let problem = format!("tensor {name}: must be there, with shape {shape:?}{wrapped}");
             return Err(content(path, problem));
         };
         let stored_shape = self.checkpoint.shape(stored)?;

@@ -93,12 +93,13 @@ fn old_and_wrapped_names_mean_the_same_network() {
     let old =
         |name: &str| name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta");
     type Rename<'a> = &'a dyn Fn(&str) -> String;
-    let cases: [(&str, Rename, &[&str]); 8] = [
+    let cases: [(&str, Rename, &[&str]); 9] = [
         ("bert", &old, &["LayerNorm.gamma", "LayerNorm.beta"]),
         ("bert", &|n| format!("module.{}", old(n)), &["module.", "LayerNorm.gamma", "LayerNorm.beta"]),
         ("gpt2", &|n| format!("_orig_mod.{n}"), &["_orig_mod."]),
         ("gpt2", &|n| format!("base_model.model.{n}"), &["base_model.model."]),
         ("gpt2", &|n| format!("module._orig_mod.{n}"), &["_orig_mod.", "module."]),
+        ("gpt2", &|n| format!("_forward_module.{n}"), &["_forward_module."]),
         ("llama", &|n| format!("model.{n}"), &["model."]),
         ("llama", &|n| n.replace("layers.1.", "layers.1._fsdp_wrapped_module."), &["_fsdp_wrapped_module."]),
         ("opt", &|n| n.to_string(), &[]),
@@ -112,6 +113,8 @@ fn old_and_wrapped_names_mean_the_same_network() {
             assert!(renaming.starts_with(name), "{renamings:?}");
         }
     }
+    let message = refusal(renamed("llama", |n: &str| format!("student.{n}")).path());
+    assert!(message.contains("student.") && message.contains("off the names of all tensors"), "{message}");
 }
 
 #[test]
@@ -133,6 +136,23 @@ fn tensors_from_which_a_map_is_computed_are_refused_with_advice() {
         let message = refusal(folder.path());
         let named = message.contains(name) || message.contains("transformer.wte.weight");
         assert!(named && message.contains(advice), "{message}");
+    }
+}
+
+#[test]
+fn texts_in_place_of_tensors_are_named() {
+    for (name, text, expected) in [
+        ("z.csv", "0.5,1\n2,3\n", "np.loadtxt("),
+        ("z.csv", "1,2", "delimiter=','"),
+        ("z.txt", "0.5 1.25 3\n", "np.loadtxt("),
+        ("model.safetensors", "Entry not found", "a text that begins with \"Entry not found\""),
+        ("z.mat", "MATLAB 5.0 MAT-file", "loadmat("),
+    ] {
+        let folder = folder();
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        let message = Checkpoint::open(&path).map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains(expected), "{name}: {message}");
     }
 }
 
@@ -215,7 +235,10 @@ fn steps_with_units_are_in_their_order_and_equal_ones_are_refused() {
     };
     let ordered: attnlab_core::error::Result<_> = steps(&root);
     assert_eq!(ordered.unwrap(), [500, 1000, 2000]);
-    fs::rename(folder.path().join("step2k"), folder.path().join("step_1000")).unwrap();
+    // The steps of some are out of order in the order of names.
+    fs::rename(folder.path().join("step2k"), folder.path().join("last")).unwrap();
+    assert!(steps(&root).unwrap_err().to_string().contains("in their order"));
+    fs::rename(folder.path().join("last"), folder.path().join("step_1000")).unwrap();
     let message = steps(&root).unwrap_err().to_string();
     assert!(
         message.contains("step = 1000") && message.contains("step1k") && message.contains("step_1000"),

@@ -106,6 +106,7 @@ fn settings_that_are_not_understood_are_refused_by_name() {
         ("gpt2", vec![("config.json", json!({"model_type": "opt"}))], "must have tokenizer_config.json beside it"),
         ("gpt2", vec![("added_tokens.json", json!({"<a>": 300}))], "\"<a>\": id = 300: must be 288"),
         ("gpt2", vec![("added_tokens.json", json!({"<a>": -1}))], "<a> = -1: must be a whole number"),
+        ("gpt2", vec![("added_tokens.json", json!({"<a>": u64::MAX}))], "must be a tokenizer that can be built"),
         ("whole", vec![(config, llama)], "add_bos_token = true: must be false, as the post_processor"),
         ("whole", vec![(config, json!({"add_prefix_space": true}))], "add_prefix_space = true: must be false"),
         ("whole", vec![(config, json!({"do_lower_case": true}))], "do_lower_case = true: must be false"),

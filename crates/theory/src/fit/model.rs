@@ -384,12 +384,12 @@ fn polar(m: ArrayView2<f64>) -> Result<Array2<f64>> {
 }
 
 /// Gram and Schmidt's basis of the columns, in their order; columns that depend on those before them are replaced by
-/// coordinate directions.
+/// coordinate directions. One of these that depends on some columns depends on more of them, so that each is tried once.
 fn orthonormalised(m: ArrayView2<f64>) -> Array2<f64> {
     let mut basis = Array2::<f64>::zeros(m.dim());
+    let mut units = (0..m.nrows()).map(|i| Array1::from_shape_fn(m.nrows(), |row| f64::from(u8::from(row == i))));
     for j in 0..m.ncols() {
-        let units = (0..m.nrows()).map(|i| Array1::from_shape_fn(m.nrows(), |row| f64::from(u8::from(row == i))));
-        for candidate in std::iter::once(m.column(j).to_owned()).chain(units) {
+        for candidate in std::iter::once(m.column(j).to_owned()).chain(&mut units) {
             let length = candidate.dot(&candidate).sqrt();
             let mut rest = candidate;
             // Twice is enough (Kahan and Parlett).

@@ -123,6 +123,9 @@ fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
     s.only("llama.attention.value_length", json!(head_dim))?;
     // llama.cpp refuses another number for this family.
     s.only("llama.rope.dimension_count", json!(head_dim))?;
+    // No mixture of experts, as where the settings are absent.
+    s.only("llama.expert_count", json!(0))?;
+    s.only("llama.expert_used_count", json!(0))?;
     Ok(TransformerArchitecture {
         family: "llama",
         vocabulary,

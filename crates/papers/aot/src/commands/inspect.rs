@@ -13,6 +13,7 @@ use crate::inspect::{Fitting, Scale};
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::command::{Command, Out, RowOptions, Status, input, note};
 use attnlab_lab::experiment::ranges::Ranges;
+use attnlab_lab::run::store::Manifest;
 use attnlab_networks::transformer::Recordings;
 use clap::Args as _;
 use std::path::{Path, PathBuf};
@@ -204,6 +205,8 @@ struct Records<'a> {
     out: &'a Path,
     /// Flag: files of another run are deleted.
     force: bool,
+    /// Identity of the run that the folder held before, with `force`.
+    before: Option<Manifest>,
 }
 
 impl<'a> Records<'a> {
@@ -216,7 +219,9 @@ impl<'a> Records<'a> {
             let allowed = "must not come with --shard. Give --record without it, in one more call";
             return Err(Error::invalid("record", args.record.join(","), allowed));
         }
-        Ok(Records { quantities, out: &args.out, force: args.rows.force })
+        // With --force a manifest that cannot be read is no reason to stop.
+        let before = if args.rows.force { Manifest::read(&args.out).unwrap_or(None) } else { None };
+        Ok(Records { quantities, out: &args.out, force: args.rows.force, before })
     }
 
     /// Folder of a network's files.
@@ -234,6 +239,10 @@ impl<'a> Records<'a> {
     }
 
     fn write(&self, networks: &InspectNetworks) -> Result<()> {
+        if self.before.is_some() && self.before != Manifest::read(self.out)? {
+            // No record outlives the rows of its run, also where this one writes none.
+            record::clear_below(&self.out.join("record"))?;
+        }
         self.each(networks, |network, quantities, folder| {
             let (network, windows) = network.open()?;
             if self.force {

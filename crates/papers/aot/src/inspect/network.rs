@@ -53,11 +53,10 @@ impl Windows {
             let allowed = format!("must be at most the context of the network, {}", network.context);
             return Err(Error::invalid("window", window, allowed));
         }
-        let least = around.len() + skip;
-        if window <= least + 1 {
+        let least = around.len().saturating_add(skip).saturating_add(2);
+        if window < least {
             let allowed = format!(
-                "must be at least {}; {} special tokens and skip = {skip} leave nothing of a window",
-                least + 2,
+                "must be at least {least}; {} special tokens and skip = {skip} leave nothing of a window",
                 around.len()
             );
             return Err(Error::invalid("window", window, allowed));

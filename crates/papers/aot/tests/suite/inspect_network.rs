@@ -45,7 +45,11 @@ fn windows_cut_the_text_and_shuffling_keeps_the_frequencies() {
     assert_ne!(cut.ids(), shuffled.ids());
     assert_eq!(sorted(&cut), sorted(&shuffled));
     let context = network.architecture().context;
-    for (sizes, part) in [([30, context + 1, 0], "at most the context"), ([30, 4, 4], "skip = 4")] {
+    for (sizes, part) in [
+        ([30, context + 1, 0], "at most the context"),
+        ([30, 4, 4], "skip = 4"),
+        ([30, 4, usize::MAX], "leave nothing"),
+    ] {
         let refused = windows(&network, sizes).unwrap_err();
         assert!(refused.contains(part), "{refused}");
     }
@@ -291,6 +295,9 @@ fn records_are_those_of_the_forward_pass() {
     inspect(&files, &[&fewer[..], &["--record", "residual", "--force"]].concat()).unwrap();
     let places = network.architecture().layers + 1;
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2 + 2 * (places + 1));
+    // Nor do they stay beside the rows of another run that records nothing.
+    inspect(&files, &[&sizes[..], &["--force"]].concat()).unwrap();
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     let refused = inspect(&files, &[&sizes[..], &["--record", "residual,weight"]].concat()).unwrap_err();
     assert!(refused.contains("unknown recording 'weight'"), "{refused}");
     let shard = inspect(&files, &[&sizes[..], &["--record", "logits", "--shard", "0/2"]].concat());
@@ -355,6 +362,10 @@ fn a_network_without_a_language_model_head_is_enough() {
         let sizes = ["--tokens", "48", "--window", "24", "--no-controls"];
         let refused = command(&[&fixed[..], &sizes, &["--record", "residual,logits"]].concat()).unwrap_err();
         assert!(refused.contains("record = logits"), "{refused}");
+        assert!(!Path::new(&out).exists(), "nothing is written");
+        let evaluate = ["evaluate", base.to_str().unwrap(), "--task", "text", "--data", &text, "--out", &out];
+        let refused = command(&evaluate).unwrap_err();
+        assert!(refused.contains("must have a language-model head"), "{refused}");
         assert!(!Path::new(&out).exists(), "nothing is written");
         command(&[&fixed[..], &sizes, &["--record", "residual"]].concat()).unwrap();
         assert!(Path::new(&out).join("record/last.window-0.npy").exists());

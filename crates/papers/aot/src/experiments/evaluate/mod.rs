@@ -18,7 +18,7 @@ use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext};
 use attnlab_networks::transformer::TransformerArchitecture;
-use attnlab_networks::{Checkpoint, Tokenizer, sha256};
+use attnlab_networks::{Checkpoint, Tokenizer, sha256, text};
 use clap::ValueEnum;
 use passes::Cache;
 use serde::{Deserialize, Serialize};
@@ -135,6 +135,7 @@ fn hash_of(paths: &[PathBuf]) -> Result<String> {
     let mut hashes = String::new();
     for path in paths {
         let advice = "Give a file with --data";
+        text::regular(path, advice)?;
         let bytes = input::read("text", path).map_err(|e| Error::io(path, e, advice))?;
         hashes.push_str(&sha256(&bytes));
     }

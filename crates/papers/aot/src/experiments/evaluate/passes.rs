@@ -7,7 +7,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::format::significant;
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::{Clock, TrialContext};
-use attnlab_networks::transformer::TransformerArchitecture;
+use attnlab_networks::transformer::{OutputHead, TransformerArchitecture};
 use attnlab_networks::{Checkpoint, Tokenizer, Transformer};
 use rand::seq::index;
 use rayon::prelude::*;
@@ -143,6 +143,11 @@ fn open(settings: &Evaluate) -> Result<Opened> {
     let trained = Transformer::open(&settings.network)?;
     let a = trained.architecture();
     ensure_causal(a)?;
+    if a.output == OutputHead::Absent {
+        let allowed = "must have a language-model head, whose matrix the file does not hold. Store the network of \
+                       AutoModelForCausalLM";
+        return Err(Error::invalid("network", settings.network.display(), allowed));
+    }
     if settings.task == Task::Cost {
         if settings.context > a.context {
             let allowed = format!("must be at most the context of the network, {}", a.context);

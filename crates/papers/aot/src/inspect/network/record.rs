@@ -89,6 +89,20 @@ pub fn clear(folder: &Path) -> Result<()> {
     Ok(())
 }
 
+/// [`clear`] of a folder and of the folders in it, one per network.
+///
+/// # Errors
+/// A folder that cannot be read or changed.
+pub fn clear_below(folder: &Path) -> Result<()> {
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    for entry in fs::read_dir(folder).map_err(|e| Error::io(folder, e, ADVICE))? {
+        clear(&entry.map_err(|e| Error::io(folder, e, ADVICE))?.path())?;
+    }
+    clear(folder)
+}
+
 /// Runs the network on every window and writes the files, one block of one window at a time. Returns their number.
 ///
 /// # Errors

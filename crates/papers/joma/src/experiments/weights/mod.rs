@@ -36,8 +36,7 @@ const TENSOR: &str = "tensor";
 impl JomaWeights {
     /// The steps of the checkpoints by their names, if all have one and they ascend.
     fn named_steps(&self) -> Option<Vec<u64>> {
-        let steps = self.checkpoints.iter().map(|p| attnlab_networks::step(p));
-        let steps: Vec<u64> = steps.collect::<Option<_>>()?;
+        let steps = attnlab_networks::steps(&self.checkpoints)?;
         steps.is_sorted_by(|a, b| a < b).then_some(steps)
     }
 
