@@ -74,6 +74,7 @@ const LOOK_FOR_FILES: &[(&str, &str)] = &[
     ("crates/networks/src/training.rs", "chooses among the entries of a folder; the chosen ones are opened"),
     ("crates/networks/src/index.rs", "a shard that is missing is refused; the others are opened"),
     ("crates/networks/src/foreign.rs", "words of a refusal"),
+    ("crates/networks/src/text.rs", "a pipe is refused; a file is opened next"),
     ("crates/networks/src/transformer/mod.rs", "words of a refusal"),
     ("crates/images/src/files.rs", "kind of a file that is opened next"),
     ("crates/images/src/readers/shards.rs", "kind of an entry of an archive"),

@@ -6,7 +6,7 @@
 //! S_KU_K] climb it monotonically. Given bases, a token belongs to the cluster of largest likelihood.
 
 use attnlab_core::error::Result;
-use attnlab_core::linalg::{frobenius2, product, symmetric_eigen};
+use attnlab_core::linalg::{frobenius2, product, qr_q, symmetric_eigen};
 use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 
 /// Work on one model.
@@ -32,6 +32,13 @@ const FLOOR: f64 = 1e-24;
 
 /// Squared singular value, relative to the largest, from which on inverse roots of a Gram matrix are exact to 1e-6.
 const DEPENDENT: f64 = 1e-10;
+
+/// The same from which on they are exact to 1e-10.
+const REFINED: f64 = 1e-6;
+
+/// Multiple of the frame that a step adds to the gradient, relative to the largest eigenvalue of the scatters: above
+/// √[`DEPENDENT`]. It changes no stationary frame, and directions in which a cluster has no tokens stay where they are.
+const SHIFT: f64 = 2e-5;
 
 /// Share of the energy below which a difference of energies is rounding: their sums are off by some f64::EPSILON. Noise
 /// below δ of about 1e-7 is therefore none.
@@ -231,11 +238,13 @@ pub fn subspaces(
     let mut model = Model { dims, frame: Array2::zeros((0, 0)), signal: 0.0, noise: 0.0, freedom: [0.0; 2] };
     if clusters > 1 {
         frame = polar(frame.view())?;
+        let largest = spectra.iter().zip(&counts).map(|((values, _), n)| values[0] * *n as f64).fold(0.0, f64::max);
         for _ in 0..effort.steps {
-            let mut climbed = Array2::zeros(frame.dim());
+            let mut climbed = &frame * (SHIFT * largest);
             for (k, scatter) in scatters.iter().enumerate() {
                 let columns = s![.., model.columns(k)];
-                climbed.slice_mut(columns).assign(&product(scatter.view(), frame.slice(columns)));
+                let mut own = climbed.slice_mut(columns);
+                own += &product(scatter.view(), frame.slice(columns));
             }
             let next = polar(climbed.view())?;
             let change = frobenius2((&next - &frame).view()) / frame.ncols() as f64;
@@ -376,11 +385,17 @@ fn polar(m: ArrayView2<f64>) -> Result<Array2<f64>> {
     let (values, vectors) = symmetric_eigen(product(m.t(), m).view())?;
     let largest = values.iter().copied().fold(0.0, f64::max);
     if values.iter().any(|v| *v <= DEPENDENT * largest) {
-        return Ok(orthonormalised(m));
+        return Ok(qr_q(m).unwrap_or_else(|_| orthonormalised(m)));
     }
     let scaled = &vectors * &values.mapv(|v| v.sqrt().recip());
     let root = product(scaled.view(), vectors.t());
-    Ok(product(m, root.view()))
+    let factor = product(m, root.view());
+    if values.iter().all(|v| *v > REFINED * largest) {
+        return Ok(factor);
+    }
+    // A step of Newton and Schulz squares the defect |QᵀQ - I|.
+    let square = product(factor.t(), factor.view());
+    Ok(&factor * 1.5 - product(factor.view(), square.view()) * 0.5)
 }
 
 /// Gram and Schmidt's basis of the columns, in their order; columns that depend on those before them are replaced by

@@ -171,19 +171,29 @@ fn commonest_reason(places: &[&Data]) -> Option<(String, usize)> {
         let mut own: Vec<(String, String)> = reasons.map(|reason| (kind(reason), reason.to_string())).collect();
         own.dedup_by(|a, b| a.0 == b.0);
         for (kind, reason) in own {
-            counts.entry(kind).or_insert((0, reason)).0 += 1;
+            let known = counts.entry(kind).or_insert_with(|| (0, reason.clone()));
+            *known = (known.0 + 1, without_differences(&known.1, &reason));
         }
     }
     let most = counts.values().map(|(count, _)| *count).max()?;
-    let (kind, (count, reason)) = counts.into_iter().find(|(_, (count, _))| *count == most)?;
-    // Numbers of a reason are those of one place.
-    Some((if count == 1 { reason } else { kind }, count))
+    let (count, reason) = counts.into_values().find(|(count, _)| *count == most)?;
+    Some((if count == 1 { reason } else { without_p_value(&reason).to_string() }, count))
 }
 
-/// A reason with "..": its numbers differ from place to place.
+/// A reason with ".." for the words in which another of its kind differs.
+fn without_differences(reason: &str, other: &str) -> String {
+    let words = reason.split(' ').zip(other.split(' ')).map(|(a, b)| if a == b { a } else { ".." });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// What stands in brackets at the end of a reason are p-values.
+fn without_p_value(reason: &str) -> &str {
+    reason.rsplit_once(" (p").map_or(reason, |(before, _)| before)
+}
+
+/// A reason with ".." for all of its numbers.
 fn kind(reason: &str) -> String {
-    // What stands in brackets at the end are p-values.
-    let reason = reason.rsplit_once(" (p").map_or(reason, |(before, _)| before);
+    let reason = without_p_value(reason);
     let words = reason.split(' ').map(|word| match word.trim_end_matches([',', ':', ';']).parse::<f64>() {
         Ok(_) => word.replace(word.trim_end_matches([',', ':', ';']), ".."),
         Err(_) => word.to_string(),
@@ -202,11 +212,10 @@ fn power(places: &[&Data]) -> Option<String> {
         let equal = shares.iter().all(|share| *share == shares[0]);
         Some(if equal { least } else { format!("{}, least {least}", range(&shares)) })
     };
-    let of_fit = of("power")?;
-    let of_heads = of("power_heads").map_or(String::new(), |heads| format!("; of the sizes of the heads {heads}"));
-    Some(format!(
-        "Power, the share of true mixtures of these sizes that would be called consistent: {of_fit}{of_heads}."
-    ))
+    let of_heads = of("power_heads").map(|heads| format!("of the sizes of the heads {heads}"));
+    let shares: Vec<String> = of("power").into_iter().chain(of_heads).collect();
+    let shares = (!shares.is_empty()).then(|| shares.join("; "))?;
+    Some(format!("Power, the share of true mixtures of these sizes that would be called consistent: {shares}."))
 }
 
 /// Range of the horizon, and the subspaces that it is of where the rows say so.
@@ -328,7 +337,7 @@ mod tests {
         let text = of_arrays(&rows).unwrap().join("\n");
         for part in [
             "4 arrays: 1 of 4 consistent with Definition 1, 2 not such a mixture, 1 undecided.",
-            "Rejected most often because of: the tokens span .. dimensions and the subspaces .. (2 of 2).",
+            "Rejected most often because of: the tokens span .. dimensions and the subspaces 3 (2 of 2).",
             "Undecided most often because of: too few tokens (1 of 1).",
             "tokens (11), N >= M, at 3 of 4 (margin -2 to -0.5).",
             "Those that hold everywhere: tau.",

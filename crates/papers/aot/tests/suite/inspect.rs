@@ -73,7 +73,7 @@ fn known_bases_give_the_horizon_of_the_draw() {
     assert_eq!(rows[0].number("theta_crit").unwrap(), expected.theta_crit.unwrap());
     assert_eq!(rows[0].data["verdict"], "consistent");
     let wrong = [&known[..4], &["--bases", &u, &u, "--labels", &y]].concat();
-    assert!(files.inspected(&wrong).unwrap_err().contains("orthonormal columns"));
+    assert!(files.inspected(&wrong).unwrap_err().contains("jointly orthonormal"));
     let few = [&known[..4], &["--bases", &u, "--labels", &y]].concat();
     assert!(files.inspected(&few).unwrap_err().contains("labels[200] = 1"));
 }
