@@ -4,6 +4,7 @@
 //! regressions remove; where clusters overlap, labels are wrong. Both are reproduced by draws of the mixture fitted to
 //! all tokens: one half of each draw is fitted from its true labels on, with K, and the other half is tested.
 
+use super::TOKENS_FOR_BIC;
 use super::goodness::{self, TESTS, Test};
 use super::model::{Model, ROUGH, alternate, counts};
 use super::report;
@@ -61,12 +62,12 @@ impl Half<'_> {
         };
         let (rank, total) = (whole.frame.nrows(), whole.frame.ncols());
         let tested = tests.iter().filter(|t| t.p_value.is_some()).count() as f64;
-        if statistic * tested > self.alpha {
-            return Ok(plain((total < rank).then_some(cause)));
-        }
         if total < rank {
             // Not Definition 1, unless p_k of so few tokens are wrong: no mixture to draw from.
-            return Ok(plain(Some(cause)));
+            return Ok(plain((self.held.ncols() < TOKENS_FOR_BIC * rank).then_some(cause)));
+        }
+        if statistic * tested > self.alpha {
+            return Ok(plain(None));
         }
         if rank > LARGEST_RANK {
             let doubt = format!("{cause}, and draws that tell how far tests go wrong then need r <= {LARGEST_RANK}");

@@ -52,6 +52,10 @@ const PATIENCE: usize = 3;
 /// Largest defect |BᵀB - I| of bases given by the caller: that of float32.
 pub const DEFECT: f64 = 1e-5;
 
+/// Tokens of a half per dimension of the support from which on BIC is believed: K where that by AIC is larger, and p_k
+/// where they leave some of the support to no cluster.
+const TOKENS_FOR_BIC: usize = 6;
+
 /// Options of [`fit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
@@ -213,7 +217,7 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
         alpha: options.alpha,
     };
     let mut tested = half.test(&whole.model, streams)?;
-    if let Some(k) = larger {
+    if let Some(k) = larger.filter(|_| held.ncols() < TOKENS_FOR_BIC * held.nrows()) {
         tested.doubt = Some(format!("K is uncertain: {clusters} by BIC, {k} by AIC"));
     }
     tick();
