@@ -171,7 +171,8 @@ impl Configuration {
             }
             _ if FIXED.iter().any(|(fixed, _)| *fixed == name) => {
                 let allowed = FIXED.iter().find(|(fixed, _)| *fixed == name).map_or("", |(_, allowed)| allowed);
-                if value.to_string() != allowed {
+                let written = value.to_string();
+                if written != allowed {
                     let requirement = format!("must be {allowed}; others are not supported");
                     return Err(self.refuse(name, value, &requirement));
                 }

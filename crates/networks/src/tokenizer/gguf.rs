@@ -114,11 +114,11 @@ pub(super) fn describe(file: &Gguf) -> Result<Value> {
             }
         }
     }
-    if flag(get("add_sep_token"), "add_sep_token", &bad)?.unwrap_or(false) {
+    if flag(get("add_sep_token"), "add_sep_token", bad)?.unwrap_or(false) {
         return Err(bad("add_sep_token = true: must be false or absent; separators are not supported"));
     }
     let end = |add: &str, role: &str, default: bool| -> Result<Option<Special>> {
-        if !flag(get(add), add, &bad)?.unwrap_or(default) {
+        if !flag(get(add), add, bad)?.unwrap_or(default) {
             return Ok(None);
         }
         let id = match get(role) {

@@ -206,7 +206,7 @@ impl<'a> Source<'a> {
     /// Reads the divisors of the rotary frequencies, if the checkpoint has them.
     fn rotary_factors(&mut self, pairs: usize) -> Result<Option<Vec<f32>>> {
         let name = self.names.rotary_factors;
-        if !self.stored.get(name).is_some() {
+        if self.stored.get(name).is_none() {
             return Ok(None);
         }
         let factors: Vec<f32> = self.tensor(name, &[pairs])?.into_iter().collect();

@@ -123,15 +123,14 @@ pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<
     inspect_with_mean(tokens, how, streams).map(|(findings, _)| findings)
 }
 
-/// [`inspect`], and beside it the mean token (d,) that was subtracted, if one was.
+/// Findings, and the mean token (d,) that was subtracted, if one was.
+pub type Inspected = (Map<String, Value>, Option<Array1<f64>>);
+
+/// [`inspect`], and beside it the mean that was subtracted.
 ///
 /// # Errors
 /// As [`inspect`].
-pub fn inspect_with_mean(
-    tokens: ArrayView2<f64>,
-    how: &How,
-    streams: &Streams,
-) -> Result<(Map<String, Value>, Option<Array1<f64>>)> {
+pub fn inspect_with_mean(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Inspected> {
     how.validate()?;
     let (d, n) = tokens.dim();
     let most_clusters = how.options.further.unwrap_or(0).max(how.options.most_clusters);

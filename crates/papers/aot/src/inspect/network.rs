@@ -211,7 +211,8 @@ fn insert(data: &mut Map<String, Value>, name: &str, estimate: &Estimate) {
 
 /// Adds a list of estimates as lists NAME, NAME_low and NAME_high.
 fn insert_each(data: &mut Map<String, Value>, name: &str, estimates: &[Estimate]) {
-    let ends: [(&str, fn(&Estimate) -> f64); 3] = [("", |e| e.value), ("_low", |e| e.low), ("_high", |e| e.high)];
+    type End = (&'static str, fn(&Estimate) -> f64);
+    let ends: [End; 3] = [("", |e| e.value), ("_low", |e| e.low), ("_high", |e| e.high)];
     for (end, of) in ends {
         let list: Vec<Value> = estimates.iter().map(|e| number(of(e))).collect();
         data.insert(format!("{name}{end}"), list.into());

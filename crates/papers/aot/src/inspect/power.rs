@@ -222,8 +222,7 @@ pub(super) fn interval(theta: f64, ratios: &[f64], level: f64) -> Option<[f64; 2
     }
     if ratios.iter().any(|r| r.is_infinite()) {
         // One of the two horizons is infinite: the draws bound nothing on that side.
-        let side =
-            |sign: f64, bound: f64| if ratios.iter().any(|r| *r == sign * f64::INFINITY) { bound } else { theta };
+        let side = |sign: f64, bound: f64| if ratios.contains(&(sign * f64::INFINITY)) { bound } else { theta };
         return Some([side(-1.0, 1.0), side(1.0, f64::INFINITY)]);
     }
     let middle = mean(ratios, level).ok()?.value;

@@ -296,7 +296,7 @@ fn the_default_stride_leaves_room_for_special_tokens() {
     assert_eq!(rows(&settings, &folder.0.path().join("out"), 1).lines().count(), 3);
     settings.set_windows(vec![16, 8]).unwrap();
     assert_eq!(settings.strides, [15, 7]);
-    let plain = Evaluate::of_files(&gguf(), Task::Text, &[file.clone()]).unwrap();
+    let plain = Evaluate::of_files(&gguf(), Task::Text, std::slice::from_ref(&file)).unwrap();
     assert_eq!(plain.strides, [32], "no special tokens");
     let tokenizer = Tokenizer::open(folder.0.path()).unwrap();
     let read = files::read(&[&file], Task::Text).unwrap();
