@@ -123,7 +123,7 @@ impl Experiment for InspectNetwork {
             .saturating_add(memory::product(&[8, 4, d, d]))
     }
 
-    /// The findings of [`inspect`] on the residual stream; "heads", those in the subspaces of the heads of the block that
+    /// The findings of [`inspect_with_mean`] on the residual stream; "heads", those in the subspaces of the heads of the block that
     /// leads there, "attention" of that block and, for the trained network, "weights" of it.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let cell = cell.as_json();
