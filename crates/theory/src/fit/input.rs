@@ -16,6 +16,9 @@ const RANGE: [f64; 2] = [1e-60, 1e60];
 /// Share of the energy of all tokens that one token must have to be named.
 const SHARE: f64 = 0.5;
 
+/// Significant bits of bfloat16, float16, float32 and float64.
+const BITS: [u32; 4] = [8, 11, 24, 53];
+
 /// Refuses tokens that no fit can be computed of.
 pub(super) fn validate(tokens: ArrayView2<f64>) -> Result<()> {
     if tokens.nrows() == 0 || tokens.ncols() < 4 {
@@ -92,7 +95,7 @@ pub(super) struct Rounding {
 }
 
 /// Computes the size of the rounding errors of tokens (d, N) stored with unit roundoff u; for u = 0 the storage type is
-/// told from the significands: 8 bits hold bfloat16, 11 float16, 24 float32.
+/// told from the numbers, as by [`bits`].
 ///
 /// Rounding to nearest is off by at most u|x|, and by at most half of the least step g that all entries are multiples
 /// of (float16 below 6e-5, where g = 2^-24); an error uniform in that range has the variance max(u|x|, g/2)²/3. Errors of
@@ -100,13 +103,7 @@ pub(super) struct Rounding {
 /// √(max_j Σ_i Var E_ji) (1 + √(d/N)), the edge of Marchenko and Pastur for rows of the largest energy.
 pub(super) fn rounding(tokens: ArrayView2<f64>, roundoff: f64) -> Rounding {
     let (bits, step) = significands(tokens);
-    let told = match bits {
-        0..=8 => 8,
-        9..=11 => 11,
-        12..=24 => 24,
-        _ => 53,
-    };
-    let u = if roundoff > 0.0 { roundoff } else { 0.5_f64.powi(told) };
+    let u = if roundoff > 0.0 { roundoff } else { 0.5_f64.powi(bits as i32) };
     let (d, n) = tokens.dim();
     let half_step = 0.5 * step.min(0.5_f64.powi(24));
     let errors = tokens.mapv(|x| (u * x.abs()).max(half_step).powi(2) / 3.0).sum_axis(Axis(1));
@@ -115,7 +112,12 @@ pub(super) fn rounding(tokens: ArrayView2<f64>, roundoff: f64) -> Rounding {
     Rounding { variance: errors.sum() / (d * n) as f64, energy: (MARGIN * edge).powi(2) * largest }
 }
 
-/// The largest number of significant bits of an entry, and the largest power of 2 that divides all entries.
+/// Returns the significant bits of a number type that holds every entry: of bfloat16, float16, float32 or float64.
+pub fn bits(tokens: ArrayView2<f64>) -> u32 {
+    significands(tokens).0
+}
+
+/// The significant bits of a number type that holds every entry, and the largest power of 2 that divides all entries.
 fn significands(tokens: ArrayView2<f64>) -> (u32, f64) {
     let (mut most, mut least) = (0, i32::MAX);
     for x in tokens.iter().filter(|x| **x != 0.0) {
@@ -126,7 +128,8 @@ fn significands(tokens: ArrayView2<f64>) -> (u32, f64) {
         most = most.max(64 - significand.leading_zeros() - zeros);
         least = least.min(exponent.max(1) - 1075 + zeros as i32);
     }
-    (most, 2.0_f64.powi(least.max(-1000)))
+    let bits = BITS.into_iter().find(|bits| most <= *bits).unwrap_or(53);
+    (bits, 2.0_f64.powi(least.max(-1000)))
 }
 
 /// An orthonormal basis (d, r) of the span of tokens (d, N), without what rounding alone may have put there.

@@ -26,6 +26,7 @@ mod report;
 pub mod spectral;
 mod wishart;
 
+pub use input::bits;
 pub use report::{Fit, Goodness, Verdict};
 
 use crate::sample::Mixture;

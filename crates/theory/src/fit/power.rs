@@ -7,6 +7,7 @@
 //! [0.54, 1]. Looking again after every batch up to 20 draws, a share of exactly 1/2 is taken for more in 4.3 % of cases.
 
 use super::goodness::LEAST_RESIDUALS;
+use super::input::bits;
 use super::{Fit, Options, PATIENCE, Verdict, fit, fit_known};
 use crate::sample::{Bases, Draw, Mixture};
 use attnlab_core::error::{Error, Result};
@@ -22,8 +23,6 @@ use std::ops::Range;
 pub const ENOUGH: f64 = 0.5;
 /// δ of a mixture of equal clusters, in place of a fit that is no mixture.
 pub const DELTA: f64 = 0.1;
-/// Significant bits of bfloat16, float16, float32 and float64.
-const BITS: [u32; 4] = [8, 11, 24, 53];
 /// Digits of δ in words.
 const DIGITS: usize = 3;
 
@@ -123,12 +122,6 @@ fn equal(tokens: usize, clusters: usize, rank: usize, ambient: usize, delta: f64
     let share = |total: usize| (0..clusters).map(|k| (total + k) / clusters).rev().collect::<Vec<_>>();
     let mixture = Mixture { counts: share(tokens), dims: share(rank), ambient, delta, bases: Bases::Orthonormal };
     mixture.validate().ok().map(|()| mixture)
-}
-
-/// Returns the significant bits of a number type that holds every entry: of bfloat16, float16, float32 or float64.
-pub fn bits(tokens: ArrayView2<f64>) -> u32 {
-    let holds = |bits: &u32| tokens.iter().all(|x| rounded(*x, *bits) == *x);
-    BITS.into_iter().find(holds).unwrap_or(53)
 }
 
 /// The nearest number with so many significant bits (Veltkamp's splitting); numbers above 1e300 stay.

@@ -2,8 +2,8 @@
 
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Streams;
-use attnlab_theory::fit::power::{Plan, Power, Truth, bits, judge, power, unfinished};
-use attnlab_theory::fit::{Fit, Options, Verdict, fit, fit_known};
+use attnlab_theory::fit::power::{Plan, Power, Truth, judge, power, unfinished};
+use attnlab_theory::fit::{Fit, Options, Verdict, bits, fit, fit_known};
 use attnlab_theory::sample::Mixture;
 use ndarray::{Array2, array};
 

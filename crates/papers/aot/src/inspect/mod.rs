@@ -161,9 +161,9 @@ pub fn inspect_with_mean(tokens: ArrayView2<f64>, how: &How, streams: &Streams) 
     }
     if how.controls == Controls::All {
         let permuted = controls::permuted(tokens, &streams.child("permuted", 0));
-        data.insert("permuted".into(), control(&permuted, how, streams, 1)?);
+        data.insert("permuted".into(), control("permuted", &permuted, how, &streams.child("fit", 1))?);
         let gaussian = controls::gaussian(tokens, &streams.child("gaussian", 0))?;
-        data.insert("gaussian".into(), control(&gaussian, how, streams, 2)?);
+        data.insert("gaussian".into(), control("gaussian", &gaussian, how, &streams.child("fit", 2))?);
     }
     if how.controls >= Controls::Labels {
         let labels = controls::shuffled(&fit.labels, &streams.child("labels", 0));
@@ -191,8 +191,15 @@ fn centred<'a>(tokens: ArrayView2<'a, f64>, fit: &Fit) -> CowArray<'a, f64, Ix2>
 }
 
 /// Fit and measures of a control.
-fn control(tokens: &Array2<f64>, how: &How, streams: &Streams, i: u64) -> Result<Value> {
-    let fit = fitted(tokens.view(), how, &streams.child("fit", i))?;
+fn control(name: &str, tokens: &Array2<f64>, how: &How, streams: &Streams) -> Result<Value> {
+    let named = |e: Error| match e.is_numerical() {
+        true => e.during(format!("control {name}, which --no-controls leaves out")),
+        false => {
+            let allowed = format!("must be fitted as the tokens are; {e}. Leave the controls out with --no-controls");
+            Error::invalid("control", name, allowed)
+        }
+    };
+    let fit = fitted(tokens.view(), how, streams).map_err(named)?;
     let tokens = centred(tokens.view(), &fit);
     let mut data = measures(tokens.view(), &fit)?;
     data.extend(horizon(tokens.view(), &fit, &fit.labels, how)?);
@@ -202,9 +209,6 @@ fn control(tokens: &Array2<f64>, how: &How, streams: &Streams, i: u64) -> Result
 /// The fit in numbers, and the measures of tokens.
 fn measures(tokens: ArrayView2<f64>, fit: &Fit) -> Result<Map<String, Value>> {
     let whole = |xs: &[usize]| Value::from(xs.to_vec());
-    let estimate = |name: &str, e: &Estimate| {
-        [("", e.value), ("_low", e.low), ("_high", e.high)].map(|(end, x)| (format!("{name}{end}"), number(x)))
-    };
     let unit = unit_tokens(tokens);
     let good = &fit.goodness;
     let tests = good.tests.iter().map(|t| {
@@ -235,10 +239,16 @@ fn measures(tokens: ArrayView2<f64>, fit: &Fit) -> Result<Map<String, Value>> {
         ("mean_cosine", number(mean_cosine(unit.view()))),
     ];
     let mut data: Map<String, Value> = Map::new();
-    data.extend(estimate("delta", &fit.delta));
-    data.extend(estimate("scale", &fit.scale));
+    insert(&mut data, "delta", &fit.delta);
+    insert(&mut data, "scale", &fit.scale);
     data.extend(named.map(|(name, value)| (name.to_string(), value)));
     Ok(data)
+}
+
+/// Adds an estimate as NAME, NAME_low and NAME_high.
+fn insert(data: &mut Map<String, Value>, name: &str, estimate: &Estimate) {
+    let ends = [("", estimate.value), ("_low", estimate.low), ("_high", estimate.high)];
+    data.extend(ends.map(|(end, x)| (format!("{name}{end}"), number(x))));
 }
 
 /// The SNR (6) of every cluster; NaN where nothing is outside the subspaces but rounding.
@@ -348,4 +358,28 @@ fn law(fit: &Fit, how: &How) -> Option<[f64; 3]> {
     let law = law.ok().filter(|_| equal)?;
     let theta = |probability| law.theta(probability).ok();
     Some([theta(0.05)?, theta(0.5)?, theta(0.95)?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_control_that_cannot_be_fitted_is_named() {
+        let how = How {
+            eta: 0.5,
+            tau: 0.55,
+            options: Options::default(),
+            rescale: false,
+            controls: Controls::All,
+            power: PowerOptions::default(),
+            known: None,
+        };
+        let refused = control("permuted", &Array2::zeros((4, 16)), &how, &Streams::new(1, "test", 0, 0)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "control = permuted: must be fitted as the tokens are; tokens = 0: must not all be zero. Leave the controls \
+             out with --no-controls"
+        );
+    }
 }

@@ -9,8 +9,7 @@ pub mod record;
 pub use attention::Attention;
 pub use heads::{CHANCE_DRAWS, head_bases, head_findings};
 
-use super::Controls;
-use super::controls;
+use super::{Controls, controls, insert};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, mean};
@@ -201,12 +200,6 @@ fn mean_of(values: &[f64], level: f64) -> Result<Estimate> {
     }
     let value = values.iter().sum::<f64>() / values.len() as f64;
     Ok(Estimate { value, low: f64::NAN, high: f64::NAN, level })
-}
-
-/// Adds an estimate as NAME, NAME_low and NAME_high.
-fn insert(data: &mut Map<String, Value>, name: &str, estimate: &Estimate) {
-    let ends = [("", estimate.value), ("_low", estimate.low), ("_high", estimate.high)];
-    data.extend(ends.map(|(end, x)| (format!("{name}{end}"), number(x))));
 }
 
 /// Adds a list of estimates as lists NAME, NAME_low and NAME_high.

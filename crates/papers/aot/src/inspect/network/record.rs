@@ -23,7 +23,7 @@ use attnlab_networks::Transformer;
 use attnlab_networks::transformer::{OutputHead, RecordedLayer, Recordings};
 use ndarray::{Array2, ArrayRef, Axis, Dimension, stack};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Option of the command line that chooses the quantities.
 const OPTION: &str = "record";
@@ -70,11 +70,7 @@ pub fn check(network: &Transformer, windows: &Windows, quantities: &Recordings, 
 /// # Errors
 /// A folder that cannot be read or changed.
 pub fn clear(folder: &Path) -> Result<()> {
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder).map_err(|e| Error::io(folder, e, ADVICE))? {
-        let path = entry.map_err(|e| Error::io(folder, e, ADVICE))?.path();
+    for path in entries(folder)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let known = name == "ids.npy"
             || name.split_once('.').is_some_and(|(quantity, end)| {
@@ -94,13 +90,18 @@ pub fn clear(folder: &Path) -> Result<()> {
 /// # Errors
 /// A folder that cannot be read or changed.
 pub fn clear_below(folder: &Path) -> Result<()> {
-    if !folder.is_dir() {
-        return Ok(());
-    }
-    for entry in fs::read_dir(folder).map_err(|e| Error::io(folder, e, ADVICE))? {
-        clear(&entry.map_err(|e| Error::io(folder, e, ADVICE))?.path())?;
-    }
+    entries(folder)?.iter().try_for_each(|path| clear(path))?;
     clear(folder)
+}
+
+/// The paths in a folder; none where there is no folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    if !folder.is_dir() {
+        return Ok(vec![]);
+    }
+    let unreadable = |e| Error::io(folder, e, ADVICE);
+    let entries = fs::read_dir(folder).map_err(unreadable)?;
+    entries.map(|entry| entry.map(|entry| entry.path()).map_err(unreadable)).collect()
 }
 
 /// Runs the network on every window and writes the files, one block of one window at a time. Returns their number.
