@@ -27,7 +27,7 @@ pub struct Heat {
 /// One cell of a [`Heat`] map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// The number; the cell stays blank where it is not finite.
+    /// The number; where it is not finite, the cell has the colour of paper.
     pub value: f64,
     /// Interval around it, for the table of numbers.
     pub interval: Option<(f64, f64)>,

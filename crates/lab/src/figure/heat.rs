@@ -27,8 +27,10 @@ pub fn map(canvas: &mut Canvas, placed: &Placed, heat: &Heat) {
     let mut hatched = vec![];
     for (row, ys) in heat.cells.iter().zip(rows.windows(2)) {
         for (cell, xs) in row.iter().zip(columns.windows(2)) {
-            let Some(colour) = colour(bar, heat.palette, cell.value) else {
-                continue;
+            let colour = match colour(bar, heat.palette, cell.value) {
+                Some(colour) => colour,
+                None if cell.hatched => PAPER,
+                None => continue,
             };
             // Either axis may be reversed.
             let (x0, x1) = (xs[0].min(xs[1]), xs[0].max(xs[1]));
@@ -49,14 +51,22 @@ pub fn map(canvas: &mut Canvas, placed: &Placed, heat: &Heat) {
     }
 }
 
-/// Draws a sample of a heat map's hatching for the legend.
-pub fn swatch(canvas: &mut Canvas, (corner, opposite): (Place, Place), palette: Palette) {
-    let colour = match palette {
+/// Draws a sample of hatching for the legend, on the colour of [`under_hatching`].
+pub fn swatch(canvas: &mut Canvas, (corner, opposite): (Place, Place), colour: Colour) {
+    canvas.rectangle(corner, opposite, colour);
+    hatch(canvas, (corner, opposite), over(colour))
+}
+
+/// Returns a colour of the hatched cells of a map, that of paper if none has a value; None without such cells.
+pub fn under_hatching(heat: &Heat) -> Option<Colour> {
+    let hatched: Vec<_> = heat.cells.iter().flatten().filter(|cell| cell.hatched).collect();
+    let drawn = hatched.iter().any(|cell| !cell.value.is_nan());
+    let colour = match heat.palette {
+        _ if !drawn => PAPER,
         Palette::Sequential => style::heat(0.5),
         Palette::Diverging(_) => style::diverging(0.6),
     };
-    canvas.rectangle(corner, opposite, colour);
-    hatch(canvas, (corner, opposite), over(colour))
+    (!hatched.is_empty()).then_some(colour)
 }
 
 /// Returns the colour of lines over `colour`.
@@ -143,4 +153,22 @@ fn colour_bar(canvas: &mut Canvas, placed: &Placed, heat: &Heat, bar: &Ruler) {
     let beside = right + TICK + GAP + widest + GAP + 0.8 * TEXT;
     let place = (beside, (top + placed.frame.bottom) / 2.0);
     canvas.label(&heat.bar.label, place, TEXT, Anchor::Middle, true, INK_COLOUR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::field::Cell;
+    use super::super::model::Axis;
+    use super::*;
+
+    #[test]
+    fn hatching_without_values_is_on_paper() {
+        let under = |value: f64, hatched: bool| {
+            let cell = |i, _| Cell::of([1.0, value][i]).hatched_if(i == 1 && hatched);
+            under_hatching(&Heat::over(&[1.0, 2.0], &[1.0], Axis::default(), cell))
+        };
+        assert_eq!(under(f64::NAN, true), Some(PAPER));
+        assert_eq!(under(2.0, true), Some(style::heat(0.5)));
+        assert_eq!(under(f64::NAN, false), None);
+    }
 }

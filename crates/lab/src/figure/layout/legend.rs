@@ -1,8 +1,9 @@
 //! Legends: entries that belong to one panel stand under it, the others at the bottom of the figure.
 
-use super::super::field::{Arrows, Contour, Heat, Palette};
+use super::super::field::{Arrows, Contour};
+use super::super::heat;
 use super::super::model::{Figure, Marker, Panel, Series, Stroke};
-use super::super::style::TEXT;
+use super::super::style::{Colour, TEXT};
 use super::super::text;
 use super::{BETWEEN, Frame, GAP, MARGIN, ROW, SAMPLE};
 
@@ -22,8 +23,8 @@ pub struct Entry {
     pub marker: Marker,
     /// Flag: the series has a band.
     pub band: bool,
-    /// Palette of a hatched sample; None for other entries.
-    pub hatching: Option<Palette>,
+    /// Colour of a hatched sample; None for other entries.
+    pub hatching: Option<Colour>,
     /// Flag: the sample is an arrow.
     pub arrow: bool,
     /// Left end and middle height on the paper.
@@ -141,12 +142,10 @@ fn entries_of(panel: &Panel) -> impl Iterator<Item = Entry> {
     let arrows = panel.arrows.iter().map(arrows_entry);
     let rules = panel.rules.iter().filter(|rule| !rule.written);
     let rules = rules.map(|rule| Entry { stroke: Stroke::Dotted, colour: None, ..plain_entry(&rule.label) });
-    let hatched = |heat: &&Heat| heat.cells.iter().flatten().any(|c| c.hatched);
-    let hatching = panel
-        .heat
-        .iter()
-        .filter(hatched)
-        .map(|heat| Entry { hatching: Some(heat.palette), ..plain_entry(&heat.hatching) });
+    let hatching = panel.heat.iter().filter_map(|heat| {
+        let colour = heat::under_hatching(heat)?;
+        Some(Entry { hatching: Some(colour), ..plain_entry(&heat.hatching) })
+    });
     series.chain(contours).chain(arrows).chain(rules).chain(hatching)
 }
 

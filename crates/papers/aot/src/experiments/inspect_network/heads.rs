@@ -55,7 +55,7 @@ pub(super) fn figure(rows: &[&Row], network: &str, level: f64) -> Option<Figure>
             "Means over the queries of all windows, a row per head and a column per block. Entropy of a query's weights; \
              share of the weight of the other queries on the first token of their window; entropy of the weights on the \
              other tokens, scaled to sum 1. Factor: SNR (6) after the block over SNR before it of the tokens of a head's \
-             subspace; heads that share their values share a subspace.",
+             subspace, which has no value where there are none; heads that share their values share a subspace.",
         )
     })
 }
@@ -79,10 +79,10 @@ impl Blocks<'_> {
         let heat = Heat::over(&x, &y, map.bar, |block, head| {
             let end = |end: &str| self.entry(block, [part, &format!("{name}_{end}")], head);
             let value = self.entry(block, map.list, head).unwrap_or(f64::NAN);
-            Cell::of(Measured { value, interval: end("low").zip(end("high")) })
+            Cell::of(Measured { value, interval: end("low").zip(end("high")) }).hatched_if(value.is_nan())
         });
         let finite = heat.cells.iter().flatten().any(|cell| cell.value.is_finite());
-        let heat = Heat { palette: map.palette, ..heat.explained(interval, "") };
+        let heat = Heat { palette: map.palette, ..heat.explained(interval, "no value") };
         finite.then(|| Panel::new(map.title, Axis::whole("block"), Axis::whole(map.heads)).coloured(heat))
     }
 }

@@ -39,10 +39,10 @@ pub fn figures(settings: &InspectNetwork, rows: &[Row]) -> Result<Vec<Figure>> {
          Definition 1, {percent} % intervals; limit (11): √(log *N* / *p*)/8. Horizon: first factor *θ* at which the \
          pattern (30) breaks, at *τ* = {}. SNR (6) in the subspaces of a block's heads (what their values read), \
          tokens labelled by their largest projection before the block; dotted: random subspaces of the same sizes, \
-         mean of several draws; factor: SNR after the block over SNR before it. Entropy and energy (−log of the mean of \
-         exp(score)) of attention: means over queries and heads; dotted: the largest entropy. First token: share of \
-         the weight of the other queries on the first token of their window; without it: entropy of the weights on \
-         the other tokens, scaled to sum 1. {percent} % intervals over windows. \
+         mean of several draws with {percent} % intervals over them; factor: SNR after the block over SNR before it. \
+         Entropy and energy (−log of the mean of exp(score)) of attention: means over queries and heads; dotted: the \
+         largest entropy. First token: share of the weight of the other queries on the first token of their window; \
+         without it: entropy of the weights on the other tokens, scaled to sum 1. {percent} % intervals over windows. \
          Random weights: the same architecture before training. Tokens shuffled: the same tokens in random order.",
         settings.fitting.tau,
     ))];
@@ -80,7 +80,7 @@ impl Along<'_> {
     }
 
     /// The points of the network as it is.
-    fn trained(&self, value: impl Fn(&Row) -> Option<f64>) -> Vec<Point> {
+    fn trained<Y: Into<Measured>>(&self, value: impl Fn(&Row) -> Option<Y>) -> Vec<Point> {
         self.points(VARIANTS[0].0, value)
     }
 
@@ -105,19 +105,21 @@ impl Along<'_> {
     }
 
     fn heads(&self) -> Panel {
-        let snr = |row: &Row, name| measured(within(row, "heads")?, name).filter(|m| m.value > 0.0);
         let y = Axis::linear("SNR after the block");
-        let chance = dotted("random subspaces", 0, self.trained(|row| Some(snr(row, "chance_after")?.value)));
-        drawn(self.variants("SNR in the heads' subspaces", y, |row| snr(row, "all_after"))).with_any(chance)
+        self.beside_chance("SNR in the heads' subspaces", y, ["all_after", "chance_after"])
     }
 
     fn factor(&self) -> Panel {
-        let factor = |row: &Row, name| measured(within(row, "heads")?, name).filter(|m| m.value > 0.0);
-        let chance = self.trained(|row| Some(factor(row, "chance_factor")?.value));
-        let chance = dotted("random subspaces", 0, chance);
         let y = Axis::linear("factor of the SNR");
-        let panel = drawn(self.variants("what a block does to it", y, |row| factor(row, "factor")));
-        panel.with_any(chance).ruled(Rule::horizontal("", 1.0))
+        let panel = self.beside_chance("what a block does to it", y, ["factor", "chance_factor"]);
+        panel.ruled(Rule::horizontal("", 1.0))
+    }
+
+    /// One quantity of the heads of every variant, and the same in random subspaces.
+    fn beside_chance(&self, title: &str, y: Axis, [name, chance]: [&str; 2]) -> Panel {
+        let positive = |row: &Row, name| measured(within(row, "heads")?, name).filter(|m| m.value > 0.0);
+        let random = Series::fitted("random subspaces", 0, self.trained(|row| positive(row, chance)));
+        drawn(self.variants(title, y, |row| positive(row, name))).with_any(random.drawn(Stroke::Dotted))
     }
 
     fn attention(&self, name: &str, title: &str, label: &str) -> Panel {
