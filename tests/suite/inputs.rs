@@ -301,6 +301,25 @@ fn the_message_names_kind_file_hashes_and_advice() {
     case.is_refused(labels.to_str().unwrap(), "it holds a run on another labels file: ");
 }
 
+/// A path may be written otherwise: the run goes on, under the identity that it began with.
+#[test]
+fn the_spelling_of_a_path_does_not_matter() {
+    for (case, name) in [(evaluation(), "net"), (inspection(), "z.npy")] {
+        case.succeeds();
+        let before = (fs::read(case.out().join(Manifest::FILE)).unwrap(), case.rows());
+        let folder = case.folder.path().display().to_string();
+        let respelled = |word: &String| match word.strip_prefix(&folder) {
+            Some(rest) => format!("{folder}/./../{}{rest}", case.folder.path().file_name().unwrap().display()),
+            None => word.clone(),
+        };
+        let words = case.words.iter().map(respelled).collect();
+        let respelled = Case { words, ..case };
+        respelled.succeeds();
+        let after = (fs::read(respelled.out().join(Manifest::FILE)).unwrap(), respelled.rows());
+        assert!(before == after, "{name}");
+    }
+}
+
 /// A folder of an earlier version names no inputs: its rows may be of other files.
 #[test]
 fn a_folder_that_names_no_inputs_is_refused() {

@@ -5,8 +5,9 @@
 //! looks for and does not find is an input too, because its appearance would change what is read. Of a folder, the files
 //! that a reader chooses from it are the inputs; it must open or note each of them before the first trial.
 //!
-//! A path alone is recorded when it is opened. Its bytes are hashed when a run asks, all of them, whatever their size and
-//! time of change.
+//! A path is recorded when it is opened, with length and time of change. Its bytes are hashed when a run asks, all of them,
+//! whatever their size and time of change. What changes in between, or before [`Inputs::ensure_unchanged`] at the end of
+//! the run, is refused.
 //!
 //! ```
 //! use attnlab_core::input::{self, Inputs};
@@ -36,8 +37,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 /// Kind of files whose values are settings. A run names every setting by its value, so that one run may be begun with such
 /// a file and continued without it.
@@ -78,6 +80,11 @@ impl Input {
         Ok(Input { path: path.to_string(), kind: kind.to_string(), content })
     }
 
+    /// Returns the path in one spelling: from the root, without `.`, `..` and links to folders.
+    pub fn location(&self) -> PathBuf {
+        location(Path::new(&self.path))
+    }
+
     /// Describes the change from this input to what is at its path now; None for the same bytes.
     pub fn difference(&self, now: &Input) -> Option<String> {
         if self.content == now.content && self.content != STREAM {
@@ -91,6 +98,15 @@ impl Input {
             (before, now) => format!("{path} has changed since ({} -> {})", shortened(before), shortened(now)),
         })
     }
+}
+
+/// Returns a path in one spelling: from the root, without `.`, `..` and links to folders; the file need not exist.
+pub fn location(path: &Path) -> PathBuf {
+    let Some(name) = path.file_name() else {
+        return fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::canonicalize(folder).unwrap_or_else(|_| location(folder)).join(name)
 }
 
 /// Shortens a hash to what tells two apart at sight.
@@ -109,8 +125,18 @@ pub struct Inputs(Arc<Mutex<BTreeMap<String, Entry>>>);
 #[derive(Clone, Debug)]
 struct Entry {
     kind: String,
+    /// Stamp when the path was noted.
+    stamp: Stamp,
     /// None before the first request.
     content: Option<String>,
+}
+
+/// Length (bytes) and time of change of a file; None where there is none.
+type Stamp = Option<(u64, SystemTime)>;
+
+fn stamp(path: &str) -> Stamp {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 thread_local! {
@@ -159,14 +185,17 @@ impl Inputs {
     /// Returns every input with its content, by path. A file is hashed once.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// A file that cannot be read, or that has changed since it was opened.
     pub fn records(&self) -> Result<Vec<Input>> {
-        let known: Vec<(String, Entry)> = self.entries().iter().map(|(path, e)| (path.clone(), e.clone())).collect();
-        let record = |(path, Entry { kind, content }): (String, Entry)| match content {
-            Some(content) => Ok(Input { path, kind, content }),
-            None => Input::at_path(&kind, &path),
+        let record = |(path, entry): (String, Entry)| match entry.content {
+            Some(content) => Ok(Input { path, kind: entry.kind, content }),
+            None => {
+                let input = Input::at_path(&entry.kind, &path)?;
+                let same = entry.kind == SETTINGS || stamp(&path) == entry.stamp;
+                if same { Ok(input) } else { Err(changed_during(&path)) }
+            }
         };
-        let records = known.into_par_iter().map(record).collect::<Result<Vec<_>>>()?;
+        let records = self.known().into_par_iter().map(record).collect::<Result<Vec<_>>>()?;
         let mut entries = self.entries();
         for input in &records {
             if let Some(entry) = entries.get_mut(&input.path) {
@@ -177,17 +206,43 @@ impl Inputs {
         Ok(records)
     }
 
+    /// Refuses inputs other than settings whose content is no longer that of the records. Files with the length and time
+    /// of change that they had when they were opened are not read again.
+    ///
+    /// # Errors
+    /// Names the file.
+    pub fn ensure_unchanged(&self) -> Result<()> {
+        self.known().into_iter().try_for_each(|(path, entry)| {
+            if entry.kind == SETTINGS || stamp(&path) == entry.stamp {
+                return Ok(());
+            }
+            let now = Input::at_path(&entry.kind, &path)?.content;
+            if entry.content.is_some_and(|content| content == now) { Ok(()) } else { Err(changed_during(&path)) }
+        })
+    }
+
+    fn known(&self) -> Vec<(String, Entry)> {
+        self.entries().iter().map(|(path, entry)| (path.clone(), entry.clone())).collect()
+    }
+
     fn entries(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
         // Every change is one insertion, so that a panic elsewhere leaves the map usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+fn changed_during(path: &str) -> Error {
+    let problem = "must not change while a run reads it; its rows would be of either content. Give the command again, with \
+                   --force where the folder has rows";
+    Error::Content { path: PathBuf::from(path), problem: problem.into() }
+}
+
 /// Adds a path to the inputs of the run under way: a file that will be read, or that is looked for.
 pub fn note(kind: &str, path: &Path) {
     if let Some(inputs) = Inputs::current() {
-        let entry = || Entry { kind: kind.to_string(), content: None };
-        inputs.entries().entry(path.display().to_string()).or_insert_with(entry);
+        let path = path.display().to_string();
+        let entry = || Entry { kind: kind.to_string(), stamp: stamp(&path), content: None };
+        inputs.entries().entry(path.clone()).or_insert_with(entry);
     }
 }
 
@@ -254,4 +309,68 @@ fn content(path: &Path) -> io::Result<String> {
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder of this process, deleted in the end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("attnlab-input-{name}-{}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_location_does_not_depend_on_the_spelling() {
+        let folder = Folder::new("spelling");
+        let name = folder.0.file_name().unwrap();
+        for file in ["there.txt", "absent.txt", "no-folder/absent.txt"] {
+            let plain = folder.0.join(file);
+            for spelled in [folder.0.join(".").join(file), folder.0.join("..").join(name).join(file)] {
+                assert_eq!(location(&spelled), location(&plain), "{}", spelled.display());
+            }
+        }
+        assert_eq!(location(Path::new("./a.txt")), location(Path::new("a.txt")));
+        assert_ne!(location(Path::new("a.txt")), location(Path::new("b.txt")));
+    }
+
+    /// Lengths differ, so that the test does not depend on the resolution of times.
+    #[test]
+    fn a_file_that_changes_during_a_run_is_refused() {
+        let folder = Folder::new("change");
+        let path = folder.0.join("text.txt");
+        let refused = |result: Result<()>| {
+            let message = result.unwrap_err().to_string();
+            assert!(message.contains("text.txt: must not change while a run reads it"), "{message}");
+        };
+        fs::write(&path, "abc").unwrap();
+        let inputs = Inputs::default();
+        inputs.within(|| note("text", &path));
+        fs::write(&path, "abcd").unwrap();
+        refused(inputs.records().map(|_| ()));
+
+        let inputs = Inputs::default();
+        inputs.within(|| note("text", &path));
+        inputs.records().unwrap();
+        inputs.ensure_unchanged().unwrap();
+        fs::write(&path, "abc").unwrap();
+        refused(inputs.ensure_unchanged());
+        // The same bytes at another time are the same input.
+        fs::write(&path, "abcd").unwrap();
+        inputs.ensure_unchanged().unwrap();
+        fs::remove_file(&path).unwrap();
+        refused(inputs.ensure_unchanged());
+    }
 }

@@ -4,6 +4,8 @@ use super::{Manifest, Shard, not_json, replace};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::{self, Input, Inputs, SETTINGS};
 use rayon::prelude::*;
+use serde_json::Value;
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -32,11 +34,37 @@ fn of_path<'a>(inputs: &'a [Input], path: &str) -> Option<&'a Input> {
 /// Describes the first input that a run has and the run of the folder had not.
 pub(super) fn added(before: &[Input], now: &[Input]) -> Option<String> {
     let given = |input: &&Input| input.kind != SETTINGS;
-    let new = now.iter().filter(given).find(|input| of_path(before, &input.path).is_none())?;
+    let new = unnamed(before, now).into_iter().find(given)?;
     Some(match before.iter().any(|input| given(&input)) {
         true => format!("a run without the {} file {}, which is read now", new.kind, new.path),
         false => format!("a run whose input files {} does not name, as those of an earlier version", Manifest::FILE),
     })
+}
+
+/// Lists the inputs whose files are not among others, in whatever spelling of their paths.
+fn unnamed<'a>(others: &[Input], inputs: &'a [Input]) -> Vec<&'a Input> {
+    let mut unnamed: Vec<&Input> = inputs.iter().filter(|input| of_path(others, &input.path).is_none()).collect();
+    if !unnamed.is_empty() {
+        let named: HashSet<PathBuf> = others.iter().map(Input::location).collect();
+        unnamed.retain(|input| !named.contains(&input.location()));
+    }
+    unnamed
+}
+
+/// Compares two values of a setting; paths of one file or folder are equal however they are spelled.
+pub(super) fn same_setting(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::String(a), Value::String(b)) => a == b || same_path(Path::new(a), Path::new(b)),
+        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_setting(a, b)),
+        (Value::Object(a), Value::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same_setting(a, b)))
+        }
+        _ => a == b,
+    }
+}
+
+fn same_path(a: &Path, b: &Path) -> bool {
+    a.exists() && input::location(a) == input::location(b)
 }
 
 /// Adds the paths of earlier inputs to those of the run under way.
@@ -104,8 +132,8 @@ impl NotedInputs {
         if count == state.count {
             return Ok(());
         }
-        let mut new = self.recorder.records()?;
-        new.retain(|input| of_path(&state.manifest.inputs, &input.path).is_none());
+        let records = self.recorder.records()?;
+        let mut new: Vec<Input> = unnamed(&state.manifest.inputs, &records).into_iter().cloned().collect();
         if !new.is_empty() {
             let mut manifest = state.manifest.clone();
             manifest.add_inputs(&new);
@@ -120,6 +148,11 @@ impl NotedInputs {
         }
         state.count = count;
         Ok(())
+    }
+
+    /// Refuses inputs that have changed during the run.
+    pub(super) fn ensure_unchanged(&self) -> Result<()> {
+        self.recorder.ensure_unchanged()
     }
 }
 

@@ -99,8 +99,12 @@ impl Manifest {
         if let Some(problem) = inputs::changed(&self.inputs, &wanted.inputs) {
             return Some(problem);
         }
-        let names = self.settings.keys().chain(wanted.settings.keys());
-        let changed = names.into_iter().find(|n| self.settings.get(*n) != wanted.settings.get(*n));
+        let mut names = self.settings.keys().chain(wanted.settings.keys());
+        let same = |name: &String| match (self.settings.get(name), wanted.settings.get(name)) {
+            (Some(here), Some(now)) => inputs::same_setting(here, now),
+            _ => false,
+        };
+        let changed = names.find(|name| !same(name));
         let Some(changed) = changed else {
             return inputs::changed_settings(&self.inputs, &wanted.inputs);
         };

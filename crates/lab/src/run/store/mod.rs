@@ -143,8 +143,9 @@ impl Store {
     /// last moment the old file stays, so that nothing is lost on the way.
     ///
     /// # Errors
-    /// When the file cannot be read back or written.
+    /// When the file cannot be read back or written; an input that has changed during the run.
     pub fn finish(self, cells: &[u64]) -> Result<Vec<Row>> {
+        self.inputs.ensure_unchanged()?;
         let rows = without_repetitions(&self.path, read_file(&self.path)?.rows)?;
         let rows = canonical(rows, cells);
         self.replace(&rows)?;
