@@ -1,6 +1,7 @@
 //! The findings of `attnlab inspect` in words, from its rows.
 
 use crate::experiments::inspect::ARRAY;
+use crate::experiments::parts::within;
 use attnlab_core::error::Result;
 use attnlab_core::format::significant;
 use attnlab_lab::report::Table;
@@ -12,15 +13,8 @@ use serde_json::{Map, Value};
 const DIGITS: usize = 4;
 
 /// Parts of a row: the array as it is, and its controls.
-const PARTS: [(&str, &str); 3] =
+pub(super) const PARTS: [(&str, &str); 3] =
     [("", "as given"), ("permuted", "coordinates permuted"), ("gaussian", "Gaussian of the same second moments")];
-
-fn part<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
-    match name {
-        "" => Some(&row.data),
-        name => row.data.get(name).and_then(Value::as_object),
-    }
-}
 
 pub(super) fn shown(x: f64) -> String {
     match x.is_nan() {
@@ -143,7 +137,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     ));
     lines.push(format!("  SNR          {}; law {}", list(data, "snr"), list(data, "snr_law")));
     for (name, words) in PARTS {
-        let Some(data) = part(row, name) else {
+        let Some(data) = within(row, name) else {
             continue;
         };
         lines.push(format!(
@@ -162,10 +156,20 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
             ));
         }
     }
-    if let Some(data) = part(row, "labels") {
+    if let Some(data) = within(row, "labels") {
         lines.push(format!("  labels permuted: SNR {}, theta = {}", list(data, "snr"), value(data, "theta_crit")));
     }
     Ok(lines)
+}
+
+/// Text above the hypotheses.
+pub(super) const MARGINS: &str = "Signed margins at the fitted values, in the units of the printed form; in brackets at the \
+                                  ends of the interval of delta. Negative: the hypothesis fails.";
+
+/// A table; an empty text stands for none.
+pub(super) fn table(title: &str, text: &str, header: &[&str], rows: Vec<Vec<String>>) -> Table {
+    let text = if text.is_empty() { vec![] } else { vec![text.to_string()] };
+    Table { title: title.into(), text, header: header.iter().map(ToString::to_string).collect(), rows }
 }
 
 /// The tables of the page.
@@ -173,81 +177,25 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
 /// # Errors
 /// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
-    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let (mut fits, mut hypothesised, mut measures) = (vec![], vec![], vec![]);
-    for row in rows {
-        let name = row.word(ARRAY)?.to_string();
-        for (inside, shown) in PARTS {
-            let Some(data) = part(row, inside) else {
-                continue;
-            };
-            fits.push(vec![
-                name.clone(),
-                shown.into(),
-                value(data, "clusters"),
-                dims(data),
-                list(data, "counts"),
-                interval(data, "delta"),
-                interval(data, "scale"),
-                verdict(data),
-                power(data),
-            ]);
-            measures.push(vec![
-                name.clone(),
-                shown.into(),
-                horizon(data, "theta_crit"),
-                horizon(data, "exact_updates"),
-                word(data, "horizon_of").into(),
-                list(data, "snr"),
-                list(data, "snr_law"),
-                value(data, "stable_rank"),
-                value(data, "coding_rate"),
-                value(data, "mean_cosine"),
-            ]);
-        }
-        if let Some(data) = part(row, "labels") {
-            let none = || "-".to_string();
-            measures.push(vec![
-                name.clone(),
-                "labels permuted".into(),
-                value(data, "theta_crit"),
-                value(data, "exact_updates"),
-                none(),
-                list(data, "snr"),
-                none(),
-                none(),
-                none(),
-                none(),
-            ]);
-        }
-        for cells in hypotheses(row) {
-            hypothesised.push(std::iter::once(name.clone()).chain(cells).collect());
-        }
-    }
     Ok(vec![
-        Table {
-            title: "Mixture of Definition 1".into(),
-            text: words(&[
-                "Each array as given and its controls. The test is on tokens that the fit did not see. Power: the share of \
-                 true mixtures that the same procedure would call consistent, from draws; where it is not shown to be above \
-                 one half, a rejection is undecided.",
-            ]),
-            header: words(&["array", "tokens", "K", "p_k", "N_k", "delta", "scale", "verdict", "power"]),
-            rows: fits,
-        },
-        Table {
-            title: "Hypotheses of Theorem 1".into(),
-            text: words(&[
-                "Signed margins at the fitted values, in the units of the printed form; in brackets at the ends of the \
-                 interval of delta. Negative: the hypothesis fails.",
-            ]),
-            header: words(&["array", "hypothesis", "printed", "margin", ""]),
-            rows: hypothesised,
-        },
-        Table {
-            title: "Horizon, SNR and ranks".into(),
-            text: vec![],
-            header: words(&[
+        table(
+            "Mixture of Definition 1",
+            "Each array as given and its controls. The test is on tokens that the fit did not see. Power: the share of \
+             true mixtures that the same procedure would call consistent, from draws; where it is not shown to be above \
+             one half, a rejection is undecided.",
+            &["array", "tokens", "K", "p_k", "N_k", "delta", "scale", "verdict", "power"],
+            of_rows(rows, fits)?,
+        ),
+        table(
+            "Hypotheses of Theorem 1",
+            MARGINS,
+            &["array", "hypothesis", "printed", "margin", ""],
+            of_rows(rows, |row| hypotheses(row).into_iter().map(Vec::from).collect())?,
+        ),
+        table(
+            "Horizon, SNR and ranks",
+            "",
+            &[
                 "array",
                 "tokens",
                 "theta",
@@ -258,8 +206,55 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
                 "stable rank",
                 "coding rate",
                 "mean cosine",
-            ]),
-            rows: measures,
-        },
+            ],
+            of_rows(rows, measures)?,
+        ),
     ])
+}
+
+/// Lines of a table, each behind the name of its array.
+fn of_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
+    let mut named = vec![];
+    for row in rows {
+        let name = row.word(ARRAY)?.to_string();
+        named.extend(lines(row).into_iter().map(|cells| [vec![name.clone()], cells].concat()));
+    }
+    Ok(named)
+}
+
+/// The fit to an array and to its controls.
+fn fits(row: &Row) -> Vec<Vec<String>> {
+    let fit = |(name, words): (&str, &str)| {
+        let data = within(row, name)?;
+        Some(vec![
+            words.into(),
+            value(data, "clusters"),
+            dims(data),
+            list(data, "counts"),
+            interval(data, "delta"),
+            interval(data, "scale"),
+            verdict(data),
+            power(data),
+        ])
+    };
+    PARTS.into_iter().filter_map(fit).collect()
+}
+
+/// The measures of an array, of its controls, and of its labels in random order.
+fn measures(row: &Row) -> Vec<Vec<String>> {
+    let measured = |(name, words): (&str, &str)| {
+        let data = within(row, name)?;
+        Some(vec![
+            words.into(),
+            horizon(data, "theta_crit"),
+            horizon(data, "exact_updates"),
+            word(data, "horizon_of").into(),
+            list(data, "snr"),
+            list(data, "snr_law"),
+            value(data, "stable_rank"),
+            value(data, "coding_rate"),
+            value(data, "mean_cosine"),
+        ])
+    };
+    PARTS.into_iter().chain([("labels", "labels permuted")]).filter_map(measured).collect()
 }

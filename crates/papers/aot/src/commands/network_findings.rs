@@ -1,17 +1,14 @@
 //! The findings of `attnlab inspect NETWORK` in words, from its rows.
 
-use super::findings::{dims, horizon, hypotheses, interval, power, shown, value, verdict, word};
+use super::findings::{MARGINS, dims, horizon, hypotheses, interval, power, shown, table, value, verdict, word};
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
+use crate::experiments::parts::within;
 use attnlab_core::error::Result;
 use attnlab_lab::report::Table;
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
 use serde_json::{Map, Value};
-
-fn part<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
-    row.data.get(name)?.as_object()
-}
 
 /// Words for a place and a variant.
 fn named(row: &Row) -> Result<[String; 2]> {
@@ -65,7 +62,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
             value(data, "mean_cosine")
         ),
     ];
-    if let Some(heads) = part(row, "heads") {
+    if let Some(heads) = within(row, "heads") {
         lines.push(format!(
             "  heads        SNR {} before the block, {} after it, factor {}",
             interval(heads, "all_before"),
@@ -79,7 +76,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
             interval(heads, "chance_factor")
         ));
     }
-    if let Some(attention) = part(row, "attention") {
+    if let Some(attention) = within(row, "attention") {
         lines.push(format!(
             "  attention    entropy {} of {} nats, energy {}",
             interval(attention, "entropy"),
@@ -123,125 +120,129 @@ fn by_head(place: &str, data: &Map<String, Value>, lists: &[&str]) -> Vec<Vec<St
 /// # Errors
 /// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
-    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
-    let (mut fits, mut hypothesised, mut measures, mut weights) = (vec![], vec![], vec![], vec![]);
-    let (mut blocks, mut attended, mut each_head, mut each_subspace) = (vec![], vec![], vec![], vec![]);
-    for row in rows {
-        let data = &row.data;
-        let name = named(row)?;
-        let with = |cells: Vec<String>| [name.to_vec(), cells].concat();
-        fits.push(with(vec![
-            value(data, "clusters"),
-            dims(data),
-            interval(data, "delta"),
-            interval(data, "scale"),
-            verdict(data),
-            power(data),
-        ]));
-        measures.push(with(
-            ["theta_crit", "stable_rank", "coding_rate", "mean_cosine"].map(|name| value(data, name)).into(),
-        ));
-        for cells in hypotheses(row) {
-            hypothesised.push(with(cells.into()));
-        }
-        if let (Some(heads), Some(attention)) = (part(row, "heads"), part(row, "attention")) {
-            blocks.push(with(vec![
-                interval(heads, "all_before"),
-                interval(heads, "all_after"),
-                interval(heads, "factor"),
-                interval(heads, "chance_before"),
-                interval(heads, "chance_factor"),
-                format!("{} ({})", value(heads, "coherence"), value(heads, "chance_coherence")),
-            ]));
-            attended.push(with(vec![
-                interval(attention, "sink"),
-                interval(attention, "entropy"),
-                interval(attention, "entropy_without_sink"),
-                value(attention, "ceiling"),
-                interval(attention, "energy"),
-            ]));
-            // One table of heads is long enough: the controls' are in the rows.
-            if row.word(VARIANT)? == VARIANTS[0].0 {
-                each_head.extend(by_head(&name[0], attention, &HEADS));
-                each_subspace.extend(by_head(&name[0], heads, &SUBSPACES));
-            }
-        }
-        for (matrix, findings) in part(row, "weights").into_iter().flatten() {
-            let Some(findings) = findings.as_object() else {
-                continue;
-            };
-            let shape = format!("{} x {}", value(findings, "rows"), value(findings, "columns"));
-            let ranks = ["stable_rank", "permuted"].map(|name| value(findings, name));
-            weights.push([vec![name[0].clone(), matrix.clone(), shape], ranks.into()].concat());
-        }
-    }
-    let table = |title: &str, text: &[&str], header: &[&str], rows: Vec<Vec<String>>| Table {
-        title: title.into(),
-        text: words(text),
-        header: words(header),
-        rows,
-    };
     Ok(vec![
         table(
             "Mixture of Definition 1",
-            &[
-                "The residual stream at every place, of the network as given, with random weights, and on the same tokens in \
-                 random order. The test is on tokens that the fit did not see.",
-            ],
+            "The residual stream at every place, of the network as given, with random weights, and on the same tokens in \
+             random order. The test is on tokens that the fit did not see.",
             &["place", "network", "K", "p_k", "delta", "scale", "verdict", "power"],
-            fits,
+            of_rows(rows, fit)?,
         ),
         table(
             "Hypotheses of Theorem 1",
-            &["Signed margins at the fitted values, in the units of the printed form; in brackets at the ends of the \
-                 interval of delta. Negative: the hypothesis fails."],
+            MARGINS,
             &["place", "network", "hypothesis", "printed", "margin", ""],
-            hypothesised,
+            of_rows(rows, |row| hypotheses(row).into_iter().map(Vec::from).collect())?,
         ),
         table(
             "Heads and attention",
-            &[
-                "SNR in the subspaces of the heads (what their values read), tokens labelled by their largest projection \
-                 before the block, and the factor that the block multiplies it by, with intervals over windows; the same \
-                 in random subspaces of the same sizes, with intervals over draws; coherence, the largest singular value \
-                 of U_k^T U_l, 0 in Theorem 1 (random subspaces in brackets).",
-            ],
+            "SNR in the subspaces of the heads (what their values read), tokens labelled by their largest projection \
+             before the block, and the factor that the block multiplies it by, with intervals over windows; the same \
+             in random subspaces of the same sizes, with intervals over draws; coherence, the largest singular value \
+             of U_k^T U_l, 0 in Theorem 1 (random subspaces in brackets).",
             &["place", "network", "SNR before", "SNR after", "factor", "random: before", "random: factor", "coherence"],
-            blocks,
+            of_rows(rows, heads)?,
         ),
         table(
             "Attention and the first token",
-            &[
-                "Share of a query's weight on the first token of its window, mean over the other queries; entropy of the \
-                 weights, and of those on the other tokens scaled to sum 1; energy. Means over queries and heads with \
-                 intervals over windows, in nats.",
-            ],
+            "Share of a query's weight on the first token of its window, mean over the other queries; entropy of the \
+             weights, and of those on the other tokens scaled to sum 1; energy. Means over queries and heads with \
+             intervals over windows, in nats.",
             &["place", "network", "first token", "entropy", "without the first token", "largest", "energy"],
-            attended,
+            of_rows(rows, attention)?,
         ),
         table(
             "Attention by head",
-            &["Of the network as given, with intervals over windows."],
+            "Of the network as given, with intervals over windows.",
             &["place", "head", "first token", "entropy", "without the first token", "energy"],
-            each_head,
+            of_trained(rows, |row, place| {
+                within(row, "attention").map_or(vec![], |data| by_head(place, data, &HEADS))
+            })?,
         ),
         table(
             "SNR by subspace",
-            &["Of the network as given, with intervals over windows. Heads that share their values share a subspace."],
+            "Of the network as given, with intervals over windows. Heads that share their values share a subspace.",
             &["place", "subspace", "tokens", "SNR before", "SNR after", "factor"],
-            each_subspace,
+            of_trained(rows, |row, place| {
+                within(row, "heads").map_or(vec![], |data| by_head(place, data, &SUBSPACES))
+            })?,
         ),
         table(
             "Horizon and ranks",
-            &[],
-            &["place", "network", "theta", "stable rank", "coding rate", "mean cosine"],
-            measures,
+            "",
+            &["place", "network", "theta", "horizon of", "stable rank", "coding rate", "mean cosine"],
+            of_rows(rows, measures)?,
         ),
         table(
             "Stable rank of weights",
-            &["Beside each matrix the same entries in random order."],
+            "Beside each matrix the same entries in random order.",
             &["place", "matrix", "shape", "stable rank", "entries permuted"],
-            weights,
+            of_trained(rows, weights)?,
         ),
     ])
+}
+
+/// Lines of a table, each behind the words for its place and network.
+fn of_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
+    let mut all = vec![];
+    for row in rows {
+        let name = named(row)?;
+        all.extend(lines(row).into_iter().map(|cells| [name.to_vec(), cells].concat()));
+    }
+    Ok(all)
+}
+
+/// Lines of a table of the network as given. One table of heads is long enough: the controls' are in the rows.
+fn of_trained(rows: &[Row], lines: impl Fn(&Row, &str) -> Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
+    let mut all = vec![];
+    for row in rows {
+        if row.word(VARIANT)? == VARIANTS[0].0 {
+            all.extend(lines(row, &named(row)?[0]));
+        }
+    }
+    Ok(all)
+}
+
+fn fit(row: &Row) -> Vec<Vec<String>> {
+    let data = &row.data;
+    vec![vec![
+        value(data, "clusters"),
+        dims(data),
+        interval(data, "delta"),
+        interval(data, "scale"),
+        verdict(data),
+        power(data),
+    ]]
+}
+
+fn heads(row: &Row) -> Vec<Vec<String>> {
+    let cells = |data| {
+        let measured = ["all_before", "all_after", "factor", "chance_before", "chance_factor"];
+        let coherence = format!("{} ({})", value(data, "coherence"), value(data, "chance_coherence"));
+        measured.into_iter().map(|name| interval(data, name)).chain([coherence]).collect()
+    };
+    within(row, "heads").map(cells).into_iter().collect()
+}
+
+fn attention(row: &Row) -> Vec<Vec<String>> {
+    let names = ["sink", "entropy", "entropy_without_sink", "ceiling", "energy"];
+    let cells = |data| names.iter().map(|name| interval(data, name)).collect();
+    within(row, "attention").map(cells).into_iter().collect()
+}
+
+fn measures(row: &Row) -> Vec<Vec<String>> {
+    let data = &row.data;
+    let ranks = ["stable_rank", "coding_rate", "mean_cosine"].map(|name| value(data, name));
+    vec![[vec![value(data, "theta_crit"), word(data, "horizon_of").into()], ranks.into()].concat()]
+}
+
+fn weights(row: &Row, place: &str) -> Vec<Vec<String>> {
+    let matrices = within(row, "weights").into_iter().flatten();
+    let line = |(matrix, findings): (&String, &Value)| {
+        let findings = findings.as_object()?;
+        let shape = format!("{} x {}", value(findings, "rows"), value(findings, "columns"));
+        let ranks = ["stable_rank", "permuted"].map(|name| value(findings, name));
+        Some([vec![place.to_string(), matrix.clone(), shape], ranks.into()].concat())
+    };
+    matrices.filter_map(line).collect()
 }

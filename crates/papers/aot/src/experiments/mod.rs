@@ -3,7 +3,7 @@
 mod law;
 #[cfg(feature = "train")]
 mod networks;
-mod parts;
+pub(crate) mod parts;
 
 use crate::PAPERS;
 use attnlab_lab::claim::Source;

@@ -6,7 +6,7 @@ use attnlab_lab::run::store::as_number;
 use serde_json::{Map, Value};
 
 /// A part of a row; of the empty name, the whole row.
-pub(super) fn within<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
+pub(crate) fn within<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {
     match name {
         "" => Some(&row.data),
         _ => row.data.get(name)?.as_object(),
