@@ -1,6 +1,7 @@
 //! The findings of `attnlab inspect NETWORK` in words, from its rows.
 
 use super::findings::{MARGINS, dims, horizon, hypotheses, interval, power, shown, table, value, verdict, word};
+use super::summary;
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
 use crate::experiments::parts::within;
@@ -121,6 +122,7 @@ fn by_head(place: &str, data: &Map<String, Value>, lists: &[&str]) -> Vec<Vec<St
 /// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     Ok(vec![
+        summary::table_of_networks(rows)?,
         table(
             "Mixture of Definition 1",
             "The residual stream at every place, of the network as given, with random weights, and on the same tokens in \

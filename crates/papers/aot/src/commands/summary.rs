@@ -1,14 +1,16 @@
-//! The findings of `attnlab inspect` in one paragraph, from its rows; terminal and page have the same.
+//! The findings of `attnlab inspect` in a few sentences, from its rows; terminal and page have the same. The tables of the
+//! page say the rest.
 
-use super::findings::{interval, shown};
+use super::findings::{PARTS, interval, shown, table};
 use crate::experiments::inspect_network::{VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
 use attnlab_core::error::Result;
 use attnlab_core::stats::quantile;
+use attnlab_lab::report::Table;
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Data = Map<String, Value>;
 
@@ -23,23 +25,18 @@ pub(super) fn of_arrays(rows: &[Row]) -> Result<Vec<String>> {
     let arrays: Vec<&Data> = rows.iter().map(|row| &row.data).collect();
     let mut sentences = of_places(&arrays, ["array", "arrays"]);
     let part = |name: &str| -> Vec<&Data> { arrays.iter().filter_map(|data| within(data, name)).collect() };
-    for (name, words) in
-        [("permuted", "with every coordinate permuted"), ("gaussian", "Gaussian with the same second moments")]
-    {
+    let mut controls = vec![];
+    for (name, words) in &PARTS[1..] {
         let control = part(name);
         if !control.is_empty() {
-            sentences.push(format!(
-                "Control, {words}: {}; horizon theta {}.",
-                counted(&control),
-                span(&control, |data| number(data, "theta_crit"))
-            ));
+            controls.push(format!("{words}, {}, theta {}", consistent(&control), theta(&control)));
         }
     }
     let labels = part("labels");
     if !labels.is_empty() {
-        let theta = span(&labels, |data| number(data, "theta_crit"));
-        sentences.push(format!("Control, labels permuted: horizon theta {theta}."));
+        controls.push(format!("labels permuted, theta {}", theta(&labels)));
     }
+    sentences.extend(of_controls(&controls));
     Ok(vec![sentences.join(" ")])
 }
 
@@ -48,44 +45,82 @@ pub(super) fn of_arrays(rows: &[Row]) -> Result<Vec<String>> {
 /// # Errors
 /// Rows of something else.
 pub(super) fn of_networks(rows: &[Row]) -> Result<Vec<String>> {
-    let mut names: Vec<&str> = vec![];
-    for row in rows {
-        let name = row.word(NAME).unwrap_or_default();
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names.into_iter().map(|name| of_network(rows, name)).collect()
+    let of_network = |(name, [given, controls @ ..]): (&str, Variants)| {
+        let mut sentences = of_places(&given, ["place", "places"]);
+        sentences.extend(of_blocks(&given));
+        let named = controls.iter().zip(&VARIANTS[1..]).filter(|(places, _)| !places.is_empty());
+        let controls = named.map(|(places, (_, words))| format!("{words}, {}", consistent(places)));
+        sentences.extend(of_controls(&controls.collect::<Vec<_>>()));
+        let text = sentences.join(" ");
+        if name.is_empty() { text } else { format!("{name}: {text}") }
+    };
+    Ok(by_network(rows)?.into_iter().map(of_network).collect())
 }
 
-fn of_network(rows: &[Row], name: &str) -> Result<String> {
-    let mut variants = vec![];
-    for (variant, words) in VARIANTS {
-        let mut places: Vec<&Data> = vec![];
-        for row in rows.iter().filter(|row| row.word(NAME).unwrap_or_default() == name) {
-            if row.word(VARIANT)? == variant {
-                places.push(&row.data);
-            }
+/// The table of what the sentences on networks leave out: ranges over the places of every variant.
+///
+/// # Errors
+/// Rows of something else.
+pub(super) fn table_of_networks(rows: &[Row]) -> Result<Table> {
+    let mut lines = vec![];
+    for (name, variants) in by_network(rows)? {
+        for (places, (_, words)) in variants.iter().zip(VARIANTS).filter(|(places, _)| !places.is_empty()) {
+            let of = |part: &'static str, name: &'static str| {
+                spread(places, move |data| number(within(data, part)?, name)).unwrap_or("-".into())
+            };
+            lines.push(vec![
+                name.to_string(),
+                words.to_string(),
+                counted(places),
+                theta(places),
+                of("heads", "all_before"),
+                of("heads", "factor"),
+                of("heads", "chance_before"),
+                of("heads", "chance_factor"),
+                of("attention", "sink"),
+                of("attention", "entropy"),
+                of("attention", "entropy_without_sink"),
+            ]);
         }
-        variants.push((words, places));
     }
-    let mut sentences = vec![];
-    for (i, (words, places)) in variants.into_iter().enumerate().filter(|(_, (_, places))| !places.is_empty()) {
-        match i {
-            0 => {
-                sentences.extend(of_places(&places, ["place", "places"]));
-                sentences.extend(of_heads(&places));
-                sentences.extend(of_attention(&places));
-            }
-            _ => {
-                let parts = [Some(counted(&places)), snr_factor(&places), first_token(&places), entropy(&places)];
-                let parts: Vec<String> = parts.into_iter().flatten().collect();
-                sentences.push(format!("Control, {words}: {}.", parts.join("; ")));
-            }
+    Ok(table(
+        "All places together",
+        "Least to largest value over places, and the median; the tables below have every place and say what the columns are.",
+        &[
+            "",
+            "network",
+            "verdicts",
+            "theta",
+            "SNR before",
+            "factor",
+            "random: before",
+            "random: factor",
+            "first token",
+            "entropy",
+            "without the first token",
+        ],
+        lines,
+    ))
+}
+
+/// Places of every variant, in the order of [`VARIANTS`].
+type Variants<'a> = [Vec<&'a Data>; VARIANTS.len()];
+
+/// The rows of every network under its name; a single network has none.
+fn by_network(rows: &[Row]) -> Result<Vec<(&str, Variants<'_>)>> {
+    let mut networks: Vec<(&str, Variants)> = vec![];
+    for row in rows {
+        let name = row.word(NAME).unwrap_or_default();
+        let i = networks.iter().position(|network| network.0 == name).unwrap_or(networks.len());
+        if i == networks.len() {
+            networks.push((name, Variants::default()));
+        }
+        let variant = row.word(VARIANT)?;
+        if let Some(known) = VARIANTS.iter().position(|(name, _)| *name == variant) {
+            networks[i].1[known].push(&row.data);
         }
     }
-    let text = sentences.join(" ");
-    Ok(if name.is_empty() { text } else { format!("{name}: {text}") })
+    Ok(networks)
 }
 
 fn within<'a>(data: &'a Data, name: &str) -> Option<&'a Data> {
@@ -126,45 +161,48 @@ fn spread(places: &[&Data], of: impl Fn(&Data) -> Option<f64>) -> Option<String>
     })
 }
 
-/// "3 of 31 consistent with Definition 1, 20 not such a mixture, 8 undecided".
+/// "3 of 31 consistent with Definition 1, 20 not such a mixture (most often: REASON), 8 undecided (most often: REASON)".
 fn counted(places: &[&Data]) -> String {
-    let of = |verdict: &str| places.iter().filter(|data| word(data, "verdict") == verdict).count();
-    format!(
-        "{} of {} consistent with Definition 1, {} not such a mixture, {} undecided",
-        of("consistent"),
-        places.len(),
-        of("not-such-a-mixture"),
-        of("undecided")
-    )
+    let of = |verdict: &str, words: &str| {
+        let judged = judged(places, verdict);
+        let reason = commonest_reason(&judged).map_or(String::new(), |reason| format!(" (most often: {reason})"));
+        format!("{} {words}{reason}", judged.len())
+    };
+    let [rejected, undecided] = [("not-such-a-mixture", "not such a mixture"), ("undecided", "undecided")]
+        .map(|(verdict, words)| of(verdict, words));
+    format!("{} with Definition 1, {rejected}, {undecided}", consistent(places))
 }
 
-/// Sentences that arrays and networks share: verdicts, power, hypotheses, horizon.
+/// "3 of 31 consistent".
+fn consistent(places: &[&Data]) -> String {
+    format!("{} of {} consistent", judged(places, "consistent").len(), places.len())
+}
+
+fn judged<'a>(places: &[&'a Data], verdict: &str) -> Vec<&'a Data> {
+    places.iter().filter(|data| word(data, "verdict") == verdict).copied().collect()
+}
+
+/// Sentences that arrays and networks share: verdicts with their commonest reasons, power, hypotheses, horizon.
 fn of_places(places: &[&Data], noun: Noun) -> Vec<String> {
-    let mut sentences = vec![format!("{}: {}.", capital(&of_noun(places.len(), noun)), counted(places))];
-    for (verdict, words) in [("not-such-a-mixture", "Rejected"), ("undecided", "Undecided")] {
-        let judged: Vec<&Data> = places.iter().filter(|data| word(data, "verdict") == verdict).copied().collect();
-        if let Some((reason, count)) = commonest_reason(&judged) {
-            sentences.push(format!("{words} most often because of: {reason} ({count} of {}).", judged.len()));
-        }
-    }
+    let mut sentences = vec![format!("{}: {}.", of_noun(places.len(), noun), counted(places))];
     sentences.extend(power(places));
     sentences.extend(hypotheses(places));
     sentences.push(horizon(places));
     sentences
 }
 
+/// The sentence on controls, if there are any.
+fn of_controls(controls: &[String]) -> Option<String> {
+    (!controls.is_empty()).then(|| format!("Controls: {}.", controls.join("; ")))
+}
+
 fn of_noun(count: usize, [one, several]: Noun) -> String {
     format!("{count} {}", if count == 1 { one } else { several })
 }
 
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
-}
-
-/// The reason that most places have, and their number; the first of several. The reasons of two places are the same if
-/// they differ in numbers alone.
-fn commonest_reason(places: &[&Data]) -> Option<(String, usize)> {
+/// The reason that most places have; the first of several. The reasons of two places are the same if they differ in
+/// numbers alone.
+fn commonest_reason(places: &[&Data]) -> Option<String> {
     let mut counts: BTreeMap<String, (usize, String)> = BTreeMap::new();
     for data in places {
         let reasons = data.get("reasons").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
@@ -177,7 +215,7 @@ fn commonest_reason(places: &[&Data]) -> Option<(String, usize)> {
     }
     let most = counts.values().map(|(count, _)| *count).max()?;
     let (count, reason) = counts.into_values().find(|(count, _)| *count == most)?;
-    Some((if count == 1 { reason } else { without_p_value(&reason).to_string() }, count))
+    Some(if count == 1 { reason } else { without_p_value(&reason).to_string() })
 }
 
 /// A reason with ".." for the words in which another of its kind differs.
@@ -212,95 +250,65 @@ fn power(places: &[&Data]) -> Option<String> {
         let equal = shares.iter().all(|share| *share == shares[0]);
         Some(if equal { least } else { format!("{}, least {least}", range(&shares)) })
     };
-    let of_heads = of("power_heads").map(|heads| format!("of the sizes of the heads {heads}"));
-    let shares: Vec<String> = of("power").into_iter().chain(of_heads).collect();
+    let named = [("power", "of these sizes"), ("power_heads", "of the sizes of the heads")];
+    let shares: Vec<String> =
+        named.into_iter().filter_map(|(name, words)| Some(format!("{} {words}", of(name)?))).collect();
     let shares = (!shares.is_empty()).then(|| shares.join("; "))?;
-    Some(format!("Power, the share of true mixtures of these sizes that would be called consistent: {shares}."))
+    Some(format!("Power, the share of true mixtures that would be called consistent: {shares}."))
 }
 
-/// Range of the horizon, and the subspaces that it is of where the rows say so.
+/// Range of the horizon, and the subspaces that it is of where they are of one kind.
 fn horizon(places: &[&Data]) -> String {
-    let theta = span(places, |data| number(data, "theta_crit"));
     let updates = span(places, |data| number(data, "exact_updates"));
-    let mut of: Vec<(&str, usize)> = vec![];
-    for subspaces in places.iter().map(|data| word(data, "horizon_of")).filter(|word| !word.is_empty()) {
-        match of.iter_mut().find(|(known, _)| *known == subspaces) {
-            Some((_, count)) => *count += 1,
-            None => of.push((subspaces, 1)),
-        }
-    }
-    let of: Vec<String> = of.into_iter().map(|(words, count)| format!("; of {words} at {count}")).collect();
-    format!("Horizon: theta {theta}, exact updates {updates}{}.", of.concat())
+    let kinds: BTreeSet<&str> = places.iter().map(|data| word(data, "horizon_of")).collect();
+    let of = match kinds.first() {
+        Some(kind) if kinds.len() == 1 && !kind.is_empty() => format!(" of {kind}"),
+        _ => String::new(),
+    };
+    format!("Horizon{of}: theta {}, exact updates {updates}.", theta(places))
 }
 
-/// Numbers of places at which a hypothesis fails, and its margins there.
-fn hypotheses(places: &[&Data]) -> Vec<String> {
-    // By name: printed form, places that have it, margins where it fails.
-    let mut by_name: Vec<(&str, &str, usize, Vec<f64>)> = vec![];
-    for data in places {
-        for (name, hypothesis) in within(data, "hypotheses").into_iter().flatten() {
-            let Some(hypothesis) = hypothesis.as_object() else {
-                continue;
-            };
-            let i = by_name.iter().position(|known| known.0 == name).unwrap_or(by_name.len());
-            if i == by_name.len() {
-                by_name.push((name, word(hypothesis, "printed"), 0, vec![]));
-            }
-            by_name[i].2 += 1;
-            if hypothesis.get("holds").and_then(Value::as_bool) == Some(false) {
-                by_name[i].3.push(number(hypothesis, "margin").unwrap_or(f64::NAN));
-            }
-        }
-    }
-    if by_name.is_empty() {
-        return vec![];
-    }
-    let (hold, fail): (Vec<_>, Vec<_>) = by_name.into_iter().partition(|h| h.3.is_empty());
-    let mut sentences = vec![];
-    if !fail.is_empty() {
-        let failing = fail.iter().map(|(name, printed, count, margins)| {
-            format!("{name}, {printed}, at {} of {count} (margin {})", margins.len(), range(margins))
-        });
-        sentences.push(format!("Hypotheses of Theorem 1 that fail: {}.", failing.collect::<Vec<_>>().join("; ")));
-    }
-    let holding: Vec<&str> = hold.iter().map(|h| h.0).collect();
-    sentences.push(match (&holding[..], sentences.is_empty()) {
-        ([], _) => "No hypothesis holds everywhere.".into(),
-        (_, true) => "All hypotheses of Theorem 1 hold.".into(),
-        (holding, false) => format!("Those that hold everywhere: {}.", holding.join("; ")),
-    });
-    sentences
+fn theta(places: &[&Data]) -> String {
+    span(places, |data| number(data, "theta_crit"))
 }
 
-/// SNR in the subspaces of the heads.
-fn of_heads(places: &[&Data]) -> Option<String> {
-    let factor = snr_factor(places)?;
-    let of = |name: &'static str| spread(places, move |data| number(within(data, "heads")?, name));
-    let (before, chance) = (of("all_before")?, of("chance_before")?);
-    let beside = of("chance_factor").map_or(String::new(), |factor| format!(", factor {factor}"));
+/// Number of hypotheses that hold everywhere; the others with the number of places at which they fail, and the margins there.
+fn hypotheses(places: &[&Data]) -> Option<String> {
+    // By name: places that have it, margins where it fails.
+    let mut by_name: Vec<(&str, usize, Vec<f64>)> = vec![];
+    for (name, hypothesis) in places.iter().filter_map(|data| within(data, "hypotheses")).flatten() {
+        let Some(hypothesis) = hypothesis.as_object() else {
+            continue;
+        };
+        let i = by_name.iter().position(|known| known.0 == name).unwrap_or(by_name.len());
+        if i == by_name.len() {
+            by_name.push((name, 0, vec![]));
+        }
+        by_name[i].1 += 1;
+        if hypothesis.get("holds").and_then(Value::as_bool) == Some(false) {
+            by_name[i].2.push(number(hypothesis, "margin").unwrap_or(f64::NAN));
+        }
+    }
+    let failing = by_name.iter().filter(|(.., margins)| !margins.is_empty());
+    let failing: Vec<String> = failing
+        .map(|(name, count, margins)| format!("{name} at {} of {count} (margin {})", margins.len(), range(margins)))
+        .collect();
+    let (all, holding) = (by_name.len(), by_name.len() - failing.len());
+    let failing = if failing.is_empty() { String::new() } else { format!("; failing: {}", failing.join(", ")) };
+    (all > 0).then(|| format!("{holding} of {all} hypotheses of Theorem 1 hold everywhere{failing}."))
+}
+
+/// What a block does to the SNR in the subspaces of its heads, and the share of the first token.
+fn of_blocks(places: &[&Data]) -> Option<String> {
+    let of = |part: &'static str, name: &'static str| spread(places, move |data| number(within(data, part)?, name));
+    let beside =
+        of("heads", "chance_factor").map_or(String::new(), |chance| format!(", in random subspaces by {chance}"));
     Some(format!(
-        "The SNR in the heads' subspaces is {before} before a block; {factor}; in random subspaces {chance}{beside}."
+        "A block multiplies the SNR in the heads' subspaces by {}{beside}; the first token of a window takes a share of {} \
+         of the attention of the others.",
+        of("heads", "factor")?,
+        of("attention", "sink")?
     ))
-}
-
-fn snr_factor(places: &[&Data]) -> Option<String> {
-    let factor = spread(places, |data| number(within(data, "heads")?, "factor"))?;
-    Some(format!("a block multiplies the SNR in the heads' subspaces by {factor}"))
-}
-
-fn of_attention(places: &[&Data]) -> Option<String> {
-    Some(format!("{}; {}.", capital(&first_token(places)?), entropy(places)?))
-}
-
-fn first_token(places: &[&Data]) -> Option<String> {
-    let sink = spread(places, |data| number(within(data, "attention")?, "sink"))?;
-    Some(format!("the first token of a window takes a share of {sink} of the attention of the others"))
-}
-
-fn entropy(places: &[&Data]) -> Option<String> {
-    let of = |name: &'static str| spread(places, move |data| number(within(data, "attention")?, name));
-    let (with, without) = (of("entropy")?, of("entropy_without_sink")?);
-    Some(format!("entropy of attention {with} nats, without the first token {without}"))
 }
 
 #[cfg(test)]
@@ -336,11 +344,9 @@ mod tests {
         ];
         let text = of_arrays(&rows).unwrap().join("\n");
         for part in [
-            "4 arrays: 1 of 4 consistent with Definition 1, 2 not such a mixture, 1 undecided.",
-            "Rejected most often because of: the tokens span .. dimensions and the subspaces 3 (2 of 2).",
-            "Undecided most often because of: too few tokens (1 of 1).",
-            "tokens (11), N >= M, at 3 of 4 (margin -2 to -0.5).",
-            "Those that hold everywhere: tau.",
+            "4 arrays: 1 of 4 consistent with Definition 1, 2 not such a mixture (most often: the tokens span .. dimensions \
+             and the subspaces 3), 1 undecided (most often: too few tokens).",
+            "1 of 2 hypotheses of Theorem 1 hold everywhere; failing: tokens (11) at 3 of 4 (margin -2 to -0.5).",
             "Horizon: theta 1 to 4, exact updates 2.",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
@@ -360,18 +366,16 @@ mod tests {
         let text = of_arrays(&[row(json!({}), data.clone())]).unwrap().join("\n");
         for part in [
             "1 array: 1 of 1 consistent",
-            "All hypotheses of Theorem 1 hold.",
-            "that would be called consistent: 0.9 (0.8 to 0.95); of the sizes of the heads 0.5.",
-            "exact updates 2; of known subspaces at 1.",
-            "coordinate permuted: 0 of 1 consistent with Definition 1, 1 not such a mixture, 0 undecided; horizon theta \
-             1.5.",
-            "labels permuted: horizon theta 1.",
+            "2 of 2 hypotheses of Theorem 1 hold everywhere.",
+            "that would be called consistent: 0.9 (0.8 to 0.95) of these sizes; 0.5 of the sizes of the heads.",
+            "Horizon of known subspaces: theta 4, exact updates 2.",
+            "Controls: coordinates permuted, 0 of 1 consistent, theta 1.5; labels permuted, theta 1.",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
         weaker.as_object_mut().unwrap().insert("verdict".into(), "undecided".into());
         let text = of_arrays(&[row(json!({}), data), row(json!({}), weaker)]).unwrap().join("\n");
-        assert!(text.contains("consistent: 0.25 to 0.9, least 0.25 (0.125 to 0.5); of the sizes"), "{text}");
+        assert!(text.contains("consistent: 0.25 to 0.9, least 0.25 (0.125 to 0.5) of these sizes"), "{text}");
     }
 
     #[test]
@@ -397,17 +401,19 @@ mod tests {
         let text = &paragraphs[0];
         assert_eq!(paragraphs.len(), 1);
         for part in [
-            "3 places: 0 of 3 consistent with Definition 1, 3 not such a mixture, 0 undecided.",
-            "because of: test failed: lengths (3 of 3).",
-            "The SNR in the heads' subspaces is 0.25 before a block; a block multiplies the SNR in the heads' subspaces by \
-             1.25 to 1.75 (median 1.5); in random subspaces 0.4, factor 1.",
-            "The first token of a window takes a share of 0.25 to 0.75 (median 0.5) of the attention",
-            "entropy of attention 1.25 to 1.75 (median 1.5) nats, without the first token 2.",
-            "Control, random weights: 0 of 1 consistent",
-            "a share of 0.125 of the attention",
+            "3 places: 0 of 3 consistent with Definition 1, 3 not such a mixture (most often: test failed: lengths), 0 \
+             undecided.",
+            "A block multiplies the SNR in the heads' subspaces by 1.25 to 1.75 (median 1.5), in random subspaces by 1; the \
+             first token of a window takes a share of 0.25 to 0.75 (median 0.5) of the attention of the others.",
+            "Controls: random weights, 0 of 1 consistent.",
         ] {
             assert!(text.contains(part), "{part}\n{text}");
         }
+        let table = table_of_networks(&rows).unwrap();
+        assert_eq!(table.rows.len(), 2);
+        let ranges = ["0.25", "1.25 to 1.75 (median 1.5)", "0.4", "1", "0.25 to 0.75 (median 0.5)"];
+        assert_eq!(table.rows[0][4..9], ranges);
+        assert_eq!(table.rows[1][8..], ["0.125", "1.875", "2"]);
         let two = rows.map(|r| {
             let mut parameters = r.parameters.clone();
             parameters.insert(NAME.into(), "small".into());

@@ -226,7 +226,14 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
         assert!(Path::new(&out).join(name).exists(), "{name}");
     }
     let page = fs::read_to_string(Path::new(&out).join("inspect.html")).unwrap();
-    let words = ["Summary", "3 places: ", "Control, random weights: ", "Heads and attention", "Attention by head"];
+    let words = [
+        "Summary",
+        "3 places: ",
+        "Controls: random weights, ",
+        "All places together",
+        "Heads and attention",
+        "Attention by head",
+    ];
     for word in [&words[..], &["SNR by subspace", "tokens shuffled", "<svg"]].concat() {
         assert!(page.contains(word), "{word}");
     }
