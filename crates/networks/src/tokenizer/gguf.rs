@@ -50,101 +50,52 @@ const SPLITTERS: [Splitter; 5] = [
     splitter(&["qwen2", "stablelm2", "deepseek-r1-qwen"], Rule::Expression(QWEN2), false, false),
 ];
 
+impl Rule {
+    /// The rule as `tokenizer.json` writes it.
+    fn description(self) -> Value {
+        match self {
+            Rule::Gpt2 => Value::Null,
+            Rule::Digits => json!({"type": "Digits", "individual_digits": true}),
+            Rule::Expression(text) => {
+                json!({"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": false})
+            }
+        }
+    }
+}
+
 /// Returns `true` for a vocabulary of a kind that [`describe`] reads.
 pub(super) fn is_known(file: &Gguf) -> bool {
-    let is = |name: &str, known: &dyn Fn(&str) -> bool| match file.metadata().get(&format!("tokenizer.ggml.{name}")) {
-        Some(GgufValue::Text(text)) => known(text),
-        _ => false,
-    };
-    is("model", &|model| model == "gpt2") && is("pre", &|pre| SPLITTERS.iter().any(|s| s.names.contains(&pre)))
+    let entries = Entries(file);
+    entries.text("model") == "gpt2" && entries.splitter().is_ok()
 }
 
 /// Returns the tokenizer of a GGUF file.
 pub(super) fn describe(file: &Gguf) -> Result<Value> {
-    let metadata = file.metadata();
-    let get = |name: &str| metadata.get(&format!("tokenizer.ggml.{name}"));
-    let bad = |problem: &str| content(file.path(), format!("tokenizer.ggml.{problem}"));
-    let text = |name: &str| match get(name) {
-        Some(GgufValue::Text(text)) => text.as_str(),
-        _ => "",
-    };
-    if text("model") != "gpt2" {
-        let problem = format!(
-            "model = {:?}: must be gpt2, byte-level pairs; others are not supported. Put the network's tokenizer.json \
-             beside the file",
-            text("model")
-        );
-        return Err(bad(&problem));
+    let entries = Entries(file);
+    let model = entries.text("model");
+    if model != "gpt2" {
+        return Err(entries.bad(&format!(
+            "model = {model:?}: must be gpt2, byte-level pairs; others are not supported. Put the network's \
+             tokenizer.json beside the file"
+        )));
     }
-    let texts = |name: &str| match get(name) {
-        Some(GgufValue::Texts(texts)) => Ok(texts),
-        _ => Err(bad(&format!("{name}: must be there, an array of texts"))),
-    };
-    let (tokens, merges) = (texts("tokens")?, texts("merges")?);
-    let splitter = SPLITTERS.iter().find(|s| s.names.contains(&text("pre"))).ok_or_else(|| {
-        let known: Vec<&str> = SPLITTERS.iter().flat_map(|s| s.names.iter().copied()).collect();
-        let problem = format!(
-            "pre = {:?}: must be one of {}; others are not supported. Put the network's tokenizer.json beside the file",
-            text("pre"),
-            known.join(", ")
-        );
-        bad(&problem)
-    })?;
-    let split = match splitter.rule {
-        Rule::Gpt2 => Value::Null,
-        Rule::Digits => json!({"type": "Digits", "individual_digits": true}),
-        Rule::Expression(text) => {
-            json!({"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": false})
-        }
-    };
-    let mut vocabulary = Map::new();
-    for (id, token) in tokens.iter().enumerate() {
-        if vocabulary.insert(token.clone(), json!(id)).is_some() {
-            return Err(bad(&format!("tokens[{id}] = {token:?}: must be there once")));
-        }
+    let (tokens, merges) = (entries.texts("tokens")?, entries.texts("merges")?);
+    let splitter = entries.splitter()?;
+    let (vocabulary, added) = (entries.vocabulary(tokens)?, entries.added(tokens)?);
+    if entries.flag("add_sep_token")?.unwrap_or(false) {
+        return Err(entries.bad("add_sep_token = true: must be false or absent; separators are not supported"));
     }
-    let mut added = vec![];
-    if let Some(GgufValue::Wholes(kinds)) = get("token_type") {
-        if kinds.len() != tokens.len() {
-            return Err(bad("token_type: must have as many entries as tokens"));
-        }
-        for (id, (token, kind)) in (0..).zip(tokens.iter().zip(kinds)) {
-            if [CONTROL, USER_DEFINED].contains(kind) {
-                added.push(AddedToken { special: *kind == CONTROL, ..AddedToken::new(token) }.entry(id));
-            }
-        }
-    }
-    if flag(get("add_sep_token"), "add_sep_token", bad)?.unwrap_or(false) {
-        return Err(bad("add_sep_token = true: must be false or absent; separators are not supported"));
-    }
-    let end = |add: &str, role: &str, default: bool| -> Result<Option<Special>> {
-        if !flag(get(add), add, bad)?.unwrap_or(default) {
-            return Ok(None);
-        }
-        let id = match get(role) {
-            Some(GgufValue::Unsigned(id)) => Some(*id),
-            Some(GgufValue::Signed(id)) => u64::try_from(*id).ok(),
-            _ => None,
-        };
-        let token = id.and_then(|id| Some((id, tokens.get(usize::try_from(id).ok()?)?.clone())));
-        let why = match get(add) {
-            Some(_) => format!("{add} asks for it"),
-            None => format!("pre = {:?} puts it around every text unless {add} is false", text("pre")),
-        };
-        let problem = || bad(&format!("{role}: must be the id of a token; {why}"));
-        token.ok_or_else(problem).map(Some)
-    };
-    let before = end("add_bos_token", "bos_token_id", splitter.begins)?;
-    let after = end("add_eos_token", "eos_token_id", false)?;
+    let before = entries.end("add_bos_token", "bos_token_id", splitter.begins, tokens)?;
+    let after = entries.end("add_eos_token", "eos_token_id", false, tokens)?;
     let post = match before.is_some() || after.is_some() {
         true => around(before, after),
         false => Value::Null,
     };
     let whole = ByteLevel {
-        vocabulary: Value::Object(vocabulary),
+        vocabulary,
         merges: json!(merges),
         added,
-        split,
+        split: splitter.rule.description(),
         ignore_merges: splitter.ignore_merges,
         post,
         ..ByteLevel::default()
@@ -152,10 +103,97 @@ pub(super) fn describe(file: &Gguf) -> Result<Value> {
     Ok(whole.description())
 }
 
-fn flag(value: Option<&GgufValue>, name: &str, bad: impl Fn(&str) -> Error) -> Result<Option<bool>> {
-    match value {
-        None => Ok(None),
-        Some(GgufValue::Flag(flag)) => Ok(Some(*flag)),
-        Some(_) => Err(bad(&format!("{name}: must be a flag"))),
+/// The entries `tokenizer.ggml.NAME` of a file.
+struct Entries<'a>(&'a Gguf);
+
+impl<'a> Entries<'a> {
+    fn get(&self, name: &str) -> Option<&'a GgufValue> {
+        self.0.metadata().get(&format!("tokenizer.ggml.{name}"))
+    }
+
+    fn bad(&self, problem: &str) -> Error {
+        content(self.0.path(), format!("tokenizer.ggml.{problem}"))
+    }
+
+    /// A text, empty where there is none.
+    fn text(&self, name: &str) -> &'a str {
+        match self.get(name) {
+            Some(GgufValue::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    fn texts(&self, name: &str) -> Result<&'a [String]> {
+        match self.get(name) {
+            Some(GgufValue::Texts(texts)) => Ok(texts),
+            _ => Err(self.bad(&format!("{name}: must be there, an array of texts"))),
+        }
+    }
+
+    fn flag(&self, name: &str) -> Result<Option<bool>> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(GgufValue::Flag(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(self.bad(&format!("{name}: must be a flag"))),
+        }
+    }
+
+    fn splitter(&self) -> Result<&'static Splitter> {
+        let pre = self.text("pre");
+        SPLITTERS.iter().find(|s| s.names.contains(&pre)).ok_or_else(|| {
+            let known: Vec<&str> = SPLITTERS.iter().flat_map(|s| s.names.iter().copied()).collect();
+            self.bad(&format!(
+                "pre = {pre:?}: must be one of {}; others are not supported. Put the network's tokenizer.json beside the \
+                 file",
+                known.join(", ")
+            ))
+        })
+    }
+
+    /// The ids of the tokens.
+    fn vocabulary(&self, tokens: &[String]) -> Result<Value> {
+        let mut vocabulary = Map::new();
+        for (id, token) in tokens.iter().enumerate() {
+            if vocabulary.insert(token.clone(), json!(id)).is_some() {
+                return Err(self.bad(&format!("tokens[{id}] = {token:?}: must be there once")));
+            }
+        }
+        Ok(vocabulary.into())
+    }
+
+    /// Tokens that are matched before all others.
+    fn added(&self, tokens: &[String]) -> Result<Vec<Value>> {
+        let Some(GgufValue::Wholes(kinds)) = self.get("token_type") else {
+            return Ok(vec![]);
+        };
+        if kinds.len() != tokens.len() {
+            return Err(self.bad("token_type: must have as many entries as tokens"));
+        }
+        let listed =
+            (0..).zip(tokens.iter().zip(kinds)).filter(|(_, (_, kind))| [CONTROL, USER_DEFINED].contains(kind));
+        let entry = |(id, (token, kind)): (u64, (&String, &i64))| {
+            AddedToken { special: *kind == CONTROL, ..AddedToken::new(token) }.entry(id)
+        };
+        Ok(listed.map(entry).collect())
+    }
+
+    /// The token at an end of every text, if `add` or its default asks for one.
+    fn end(&self, add: &str, role: &str, default: bool, tokens: &[String]) -> Result<Option<Special>> {
+        if !self.flag(add)?.unwrap_or(default) {
+            return Ok(None);
+        }
+        let id = match self.get(role) {
+            Some(GgufValue::Unsigned(id)) => Some(*id),
+            Some(GgufValue::Signed(id)) => u64::try_from(*id).ok(),
+            _ => None,
+        };
+        let token = id.and_then(|id| Some((id, tokens.get(usize::try_from(id).ok()?)?.clone())));
+        token.map(Some).ok_or_else(|| {
+            let why = match self.get(add) {
+                Some(_) => format!("{add} asks for it"),
+                None => format!("pre = {:?} puts it around every text unless {add} is false", self.text("pre")),
+            };
+            self.bad(&format!("{role}: must be the id of a token; {why}"))
+        })
     }
 }
