@@ -11,7 +11,7 @@ pub use bar::{Bar, stop_on_signals};
 pub use input::{Parameters, RowOptions};
 pub use out::{Out, note, pipe_closed};
 
-use attnlab_core::error::Result;
+use attnlab_core::error::{Error, Result};
 
 /// Exit status of work that the user stopped: 128 + SIGINT, as the signal itself would give.
 pub const STOPPED: u8 = 130;
@@ -37,4 +37,24 @@ pub trait Command: Send + Sync {
     /// # Errors
     /// Bad input or a failure; the command line prints the message and exits with status 2.
     fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status>;
+}
+
+/// A command whose arguments are a struct that clap derives, and whose work is a function of them.
+pub struct WithArgs<A> {
+    /// Name.
+    pub name: &'static str,
+    /// The work.
+    pub run: fn(&A, &mut Out) -> Result<Status>,
+}
+
+impl<A: clap::Args> Command for WithArgs<A> {
+    fn describe(&self) -> clap::Command {
+        A::augment_args(clap::Command::new(self.name))
+    }
+
+    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
+        let args = A::from_arg_matches(matches);
+        let args = args.map_err(|e| Error::Content { path: "command line".into(), problem: e.to_string() })?;
+        (self.run)(&args, out)
+    }
 }

@@ -5,8 +5,7 @@ use super::results::{Destination, Shown, computed};
 use crate::evaluate::{Detokeniser, Task};
 use crate::experiments::evaluate::{Evaluate, Sample};
 use attnlab_core::error::{Error, Result};
-use attnlab_lab::command::{Command, Out, RowOptions, Status, input};
-use clap::Args as _;
+use attnlab_lab::command::{Out, RowOptions, Status, input};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -34,7 +33,7 @@ rows, except for times; a run that was stopped goes on. docs/evaluate.md defines
 /// Evaluate a trained network: LAMBADA, CBT, the loss on a text, in every reading; cost of a forward pass
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-struct Args {
+pub(super) struct Args {
     /// A network: folder with config.json, or GGUF file
     #[arg(value_name = "NETWORK")]
     network: PathBuf,
@@ -93,20 +92,8 @@ struct Args {
     json: bool,
 }
 
-/// The command.
-pub(super) struct EvaluateCommand;
-
-impl Command for EvaluateCommand {
-    fn describe(&self) -> clap::Command {
-        Args::augment_args(clap::Command::new("evaluate"))
-    }
-
-    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
-        run(&super::parsed::<Args>(matches)?, out)
-    }
-}
-
-fn run(args: &Args, out: &mut Out) -> Result<Status> {
+/// Runs the command.
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     refuse_idle(args)?;
     let mut settings = Evaluate::of_files(&args.network, args.task, &args.data)?;
     super::note_renamings(&args.network)?;

@@ -7,11 +7,10 @@ use crate::unroll::Data;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::number;
 use attnlab_gpu::backend::Where;
-use attnlab_lab::command::{Bar, Command, Out, Status, input, note};
+use attnlab_lab::command::{Bar, Out, Status, input, note};
 use attnlab_lab::run::memory;
 use attnlab_theory::attention::streaming::Machine;
 use attnlab_theory::sample::Mixture;
-use clap::Args as _;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +33,7 @@ jointly orthonormal, labels (N,) from 0. `attnlab sample --seed S` writes the dr
 /// Find the exact depth to which Theorem 1 holds on one draw, beside the predicted law
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-struct Args {
+pub(super) struct Args {
     /// N, a multiple of K; or a file with Z (d, N), beside --bases and --labels
     #[arg(long, value_name = "N|FILE", default_value = "20000", value_parser = source)]
     #[arg(allow_negative_numbers = true)]
@@ -112,20 +111,8 @@ struct Predicted {
     rank: Option<f64>,
 }
 
-/// The command.
-pub(super) struct HorizonCommand;
-
-impl Command for HorizonCommand {
-    fn describe(&self) -> clap::Command {
-        Args::augment_args(clap::Command::new("horizon"))
-    }
-
-    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
-        run(&super::parsed::<Args>(matches)?, out)
-    }
-}
-
-fn run(args: &Args, out: &mut Out) -> Result<Status> {
+/// Runs the command.
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     if args.tau > 1.0 {
         return Err(Error::invalid("tau", args.tau, "must be a number in (0, 1]"));
     }

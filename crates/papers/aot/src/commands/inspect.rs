@@ -11,11 +11,10 @@ use crate::experiments::inspect_networks::InspectNetworks;
 use crate::inspect::network::record;
 use crate::inspect::{Fitting, Scale};
 use attnlab_core::error::{Error, Result};
-use attnlab_lab::command::{Command, Out, RowOptions, Status, input, note};
+use attnlab_lab::command::{Out, RowOptions, Status, input, note};
 use attnlab_lab::experiment::ranges::Ranges;
 use attnlab_lab::run::store::Manifest;
 use attnlab_networks::transformer::Recordings;
-use clap::Args as _;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -52,7 +51,7 @@ how often the test is right.";
 /// horizon, SNR, entropy, ranks, controls
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-struct Args {
+pub(super) struct Args {
     /// Networks: folder with config.json, GGUF file, or folder of checkpoints
     #[arg(value_name = "NETWORK", required_unless_present = "activations")]
     #[arg(conflicts_with_all = ["activations", "tokens_are", "bases"], requires = "text")]
@@ -136,23 +135,11 @@ struct Args {
     json: bool,
 }
 
-/// The command.
-pub(super) struct InspectCommand;
-
-impl Command for InspectCommand {
-    fn describe(&self) -> clap::Command {
-        Args::augment_args(clap::Command::new("inspect"))
-    }
-
-    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
-        run(&super::parsed::<Args>(matches)?, out)
-    }
-}
-
 /// Name of the page's file.
 const PAGE: &str = "inspect.html";
 
-fn run(args: &Args, out: &mut Out) -> Result<Status> {
+/// Runs the command.
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let to = Destination { folder: &args.out, rows: args.rows, seed: args.seed, json: args.json };
     match (&args.network[..], &args.text, args.tokens_are) {
         ([_, ..], Some(text), _) => {

@@ -11,8 +11,8 @@ mod sample;
 mod summary;
 mod unroll;
 
-use attnlab_core::error::{Error, Result};
-use attnlab_lab::command::{Command, note};
+use attnlab_core::error::Result;
+use attnlab_lab::command::{Command, WithArgs, note};
 use attnlab_networks::Transformer;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,17 +20,12 @@ use std::sync::Arc;
 /// All commands of this room.
 pub fn all() -> Vec<Arc<dyn Command>> {
     vec![
-        Arc::new(evaluate::EvaluateCommand),
-        Arc::new(horizon::HorizonCommand),
-        Arc::new(inspect::InspectCommand),
-        Arc::new(sample::Sample),
-        Arc::new(unroll::Unroll),
+        Arc::new(WithArgs { name: "evaluate", run: evaluate::run }),
+        Arc::new(WithArgs { name: "horizon", run: horizon::run }),
+        Arc::new(WithArgs { name: "inspect", run: inspect::run }),
+        Arc::new(WithArgs { name: "sample", run: sample::run }),
+        Arc::new(WithArgs { name: "unroll", run: unroll::run }),
     ]
-}
-
-/// The options of a command, from arguments that clap has parsed by its description.
-fn parsed<A: clap::FromArgMatches>(matches: &clap::ArgMatches) -> Result<A> {
-    A::from_arg_matches(matches).map_err(|e| Error::Content { path: "command line".into(), problem: e.to_string() })
 }
 
 /// Prints what was taken off or replaced in the names of a network's tensors.

@@ -7,12 +7,12 @@ use crate::theory::printed::delta_limit;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
-use attnlab_lab::command::{Command, Out, Parameters, Status, input};
+use attnlab_lab::command::{Out, Parameters, Status, input};
 use attnlab_lab::run::store::cell_name;
 use attnlab_lab::run::{files, memory};
 use attnlab_networks::npy;
 use attnlab_theory::sample::{Bases, Draw, Mixture};
-use clap::{Args as _, ValueEnum};
+use clap::ValueEnum;
 use ndarray::Array1;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -37,7 +37,7 @@ its horizon.";
 /// Write a draw of Definition 1 (tokens, bases, labels) as NumPy files
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-struct Args {
+pub(super) struct Args {
     /// N, a multiple of K
     #[arg(long, value_name = "N", default_value_t = 2000, value_parser = input::positive)]
     #[arg(allow_negative_numbers = true)]
@@ -97,19 +97,6 @@ enum Relation {
     Coherent,
 }
 
-/// The command.
-pub(super) struct Sample;
-
-impl Command for Sample {
-    fn describe(&self) -> clap::Command {
-        Args::augment_args(clap::Command::new("sample"))
-    }
-
-    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
-        run(&super::parsed::<Args>(matches)?, out)
-    }
-}
-
 /// A mixture to draw, with its streams.
 struct Plan {
     mixture: Mixture,
@@ -118,7 +105,8 @@ struct Plan {
     origin: Value,
 }
 
-fn run(args: &Args, out: &mut Out) -> Result<Status> {
+/// Runs the command.
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let plan = match &args.claim {
         Some(id) => of_claim(args, id)?,
         None => of_options(args)?,

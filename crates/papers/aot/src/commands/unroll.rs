@@ -4,10 +4,10 @@ use crate::unroll::{Data, LayerSnr, unroll_with, write_tokens};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::number;
 use attnlab_gpu::backend::{Backend, Where};
-use attnlab_lab::command::{Bar, Command, Out, Status, input, note};
+use attnlab_lab::command::{Bar, Out, Status, input, note};
 use attnlab_lab::run::{Progress, files};
 use attnlab_theory::attention::{Mask, Mssa, Phi};
-use clap::{Args as _, ValueEnum};
+use clap::ValueEnum;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -22,7 +22,7 @@ integers from 0. One layer is Z <- Z + eta sum_k U_k U_k'Z phi(Z'U_k U_k'Z); lay
 /// Run the unrolled network on NumPy files and show the SNR of each cluster per layer
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-struct Args {
+pub(super) struct Args {
     /// Z (d, N), float32 or float64
     #[arg(long, value_name = "FILE")]
     tokens: PathBuf,
@@ -89,20 +89,8 @@ enum Precision {
     F64,
 }
 
-/// The command.
-pub(super) struct Unroll;
-
-impl Command for Unroll {
-    fn describe(&self) -> clap::Command {
-        Args::augment_args(clap::Command::new("unroll"))
-    }
-
-    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
-        run(&super::parsed::<Args>(matches)?, out)
-    }
-}
-
-fn run(args: &Args, out: &mut Out) -> Result<Status> {
+/// Runs the command.
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     for path in [&args.csv, &args.save_tokens].into_iter().flatten() {
         files::ensure_free(path, args.force)?;
     }

@@ -65,6 +65,21 @@ pub enum Controls {
     All,
 }
 
+impl Default for How {
+    /// Returns: η = 0.5, τ = 0.55, the default fit of tokens as given, all controls, no power.
+    fn default() -> Self {
+        How {
+            eta: 0.5,
+            tau: 0.55,
+            options: Options::default(),
+            rescale: false,
+            controls: Controls::All,
+            power: PowerOptions::default(),
+            known: None,
+        }
+    }
+}
+
 impl How {
     /// Refuses parameters out of range.
     ///
@@ -366,16 +381,8 @@ mod tests {
 
     #[test]
     fn a_control_that_cannot_be_fitted_is_named() {
-        let how = How {
-            eta: 0.5,
-            tau: 0.55,
-            options: Options::default(),
-            rescale: false,
-            controls: Controls::All,
-            power: PowerOptions::default(),
-            known: None,
-        };
-        let refused = control("permuted", &Array2::zeros((4, 16)), &how, &Streams::new(1, "test", 0, 0)).unwrap_err();
+        let refused =
+            control("permuted", &Array2::zeros((4, 16)), &How::default(), &Streams::new(1, "test", 0, 0)).unwrap_err();
         assert_eq!(
             refused.to_string(),
             "control = permuted: must be fitted as the tokens are; tokens = 0: must not all be zero. Leave the controls \

@@ -18,18 +18,6 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-fn how() -> How {
-    How {
-        eta: 0.5,
-        tau: 0.55,
-        options: Options::default(),
-        rescale: false,
-        controls: Controls::All,
-        power: PowerOptions::default(),
-        known: None,
-    }
-}
-
 #[test]
 fn an_inspection_finds_the_draw_and_writes_everything() {
     let files = Files::small();
@@ -196,7 +184,7 @@ fn the_interval_of_a_horizon_holds_that_with_the_true_bases() {
     ];
     let options = Options { most_clusters: 4, ..Options::default() };
     let power = PowerOptions { draws: 6, network: None };
-    let how = How { controls: Controls::None, options, power, ..how() };
+    let how = How { controls: Controls::None, options, power, ..How::default() };
     let mut outside = vec![];
     for trial in 0..10 {
         let draw = sizes[trial as usize % 2].draw(&Streams::new(3, "horizon", 0, trial)).unwrap();
@@ -224,12 +212,12 @@ fn the_seam_takes_layers_in_memory() {
         seen.push((name, data["dims"].clone()));
         Ok(())
     };
-    inspect_layers(layers, &how(), &streams, &mut show).unwrap();
+    inspect_layers(layers, &How::default(), &streams, &mut show).unwrap();
     assert_eq!(seen, [("layer 0".to_string(), json!([8, 8])), ("layer 1".to_string(), json!([8, 8]))]);
-    let bad = How { tau: 1.5, ..how() };
+    let bad = How { tau: 1.5, ..How::default() };
     assert!(inspect(draw(0).tokens.view(), &bad, &streams).unwrap_err().to_string().contains("tau = 1.5"));
     let nan = Array2::from_elem((4, 9), f64::NAN);
-    assert!(inspect(nan.view(), &how(), &streams).unwrap_err().to_string().contains("tokens[0, 0]"));
+    assert!(inspect(nan.view(), &How::default(), &streams).unwrap_err().to_string().contains("tokens[0, 0]"));
 }
 
 /// The examples of the help texts run as they are written, on files of their names.

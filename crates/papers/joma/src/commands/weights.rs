@@ -4,12 +4,11 @@ use crate::experiments;
 use crate::experiments::weights::JomaWeights;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::significant;
-use attnlab_lab::command::{Command, Out, RowOptions, Status, input};
+use attnlab_lab::command::{Out, RowOptions, Status, input};
 use attnlab_lab::experiment::{Described, Entry};
 use attnlab_lab::folder;
 use attnlab_lab::run::Row;
 use attnlab_networks::Checkpoint;
-use clap::{Args as _, FromArgMatches};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -31,7 +30,7 @@ W - W(0): that of the change. Rows and pictures go to the folder. Nothing is dow
 /// Measure the stable rank of weights along the checkpoints of a network, against chance
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
-struct Args {
+pub(super) struct Args {
     /// Checkpoints in the order of training, or folders of checkpoints
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
@@ -70,22 +69,8 @@ const LOWER: [&str; 7] = [
     "*.linear1.weight",
 ];
 
-/// The command.
-pub(super) struct Weights;
-
-impl Command for Weights {
-    fn describe(&self) -> clap::Command {
-        Args::augment_args(clap::Command::new("weights"))
-    }
-
-    fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
-        let args = Args::from_arg_matches(matches)
-            .map_err(|e| Error::Content { path: "command line".into(), problem: e.to_string() })?;
-        run(&args, out)
-    }
-}
-
-fn run(args: &Args, out: &mut Out) -> Result<Status> {
+/// Runs the command.
+pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let checkpoints = Checkpoint::open_all(&args.paths)?;
     let mut set = toml::Table::new();
     let paths = checkpoints.iter().map(|c| c.path().display().to_string());
