@@ -104,6 +104,42 @@ pub(crate) struct Names {
     pub(crate) dropped: &'static [&'static str],
 }
 
+impl Names {
+    /// No names; matrices are stored (out, in) as NAME.weight.
+    pub(crate) const NONE: Names = Names {
+        tokens: "",
+        positions: "",
+        segments: "",
+        embedding_norm: "",
+        rotary_factors: "",
+        attention_norm: "",
+        out: "",
+        mlp_norm: "",
+        up: "",
+        gate: "",
+        down: "",
+        last_norm: "",
+        output: "",
+        prefixes: &[""],
+        transposed: false,
+        suffix: ".weight",
+        dropped: &[],
+    };
+
+    /// Names that GGUF files of every family have. The converter transposes what was stored (in, out).
+    pub(crate) const GGUF: Names = Names {
+        tokens: "token_embd.weight",
+        attention_norm: "blk.{}.attn_norm",
+        out: "blk.{}.attn_output",
+        mlp_norm: "blk.{}.ffn_norm",
+        up: "blk.{}.ffn_up",
+        down: "blk.{}.ffn_down",
+        last_norm: "output_norm",
+        output: "output.weight",
+        ..Names::NONE
+    };
+}
+
 /// Tensors of a checkpoint, each checked against the shape that the settings announce.
 pub(crate) struct Source<'a> {
     checkpoint: &'a Checkpoint,

@@ -15,9 +15,6 @@ pub(crate) const TRAINING: Family = Family {
     names: Names {
         tokens: "tokens",
         positions: "positions",
-        segments: "",
-        embedding_norm: "",
-        rotary_factors: "",
         attention_norm: "blocks.{}.attention_norm",
         out: "blocks.{}.attention.out",
         mlp_norm: "blocks.{}.mlp_norm",
@@ -25,11 +22,10 @@ pub(crate) const TRAINING: Family = Family {
         gate: "blocks.{}.mlp.gate",
         down: "blocks.{}.mlp.out",
         last_norm: "final_norm",
-        output: "",
         prefixes: &["parameters."],
         transposed: true,
         suffix: "",
-        dropped: &[],
+        ..Names::NONE
     },
     qkv,
 };

@@ -14,22 +14,18 @@ pub(super) const JSON: Family = Family {
     names: Names {
         tokens: "wte.weight",
         positions: "wpe.weight",
-        segments: "",
-        embedding_norm: "",
-        rotary_factors: "",
         attention_norm: "h.{}.ln_1",
         out: "h.{}.attn.c_proj",
         mlp_norm: "h.{}.ln_2",
         up: "h.{}.mlp.c_fc",
-        gate: "",
         down: "h.{}.mlp.c_proj",
         last_norm: "ln_f",
         output: "lm_head.weight",
         prefixes: &["transformer.", ""],
         transposed: true,
-        suffix: ".weight",
         // Causal masks.
         dropped: &["h.*.attn.bias", "h.*.attn.masked_bias"],
+        ..Names::NONE
     },
     qkv,
 };
@@ -86,26 +82,7 @@ pub(super) const GGUF: Family = Family {
     name: "gpt2",
     format: Format::Gguf,
     architecture: from_gguf,
-    names: Names {
-        tokens: "token_embd.weight",
-        positions: "position_embd.weight",
-        segments: "",
-        embedding_norm: "",
-        rotary_factors: "",
-        attention_norm: "blk.{}.attn_norm",
-        out: "blk.{}.attn_output",
-        mlp_norm: "blk.{}.ffn_norm",
-        up: "blk.{}.ffn_up",
-        gate: "",
-        down: "blk.{}.ffn_down",
-        last_norm: "output_norm",
-        output: "output.weight",
-        prefixes: &[""],
-        // Transposed by the converter.
-        transposed: false,
-        suffix: ".weight",
-        dropped: &[],
-    },
+    names: Names { positions: "position_embd.weight", ..Names::GGUF },
     qkv: |source, a, layer| {
         let name = format!("blk.{layer}.attn_qkv");
         source.affine(&name, 3 * a.width, a.width, true)

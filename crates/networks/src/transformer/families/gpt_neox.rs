@@ -13,21 +13,14 @@ pub(super) const JSON: Family = Family {
     architecture,
     names: Names {
         tokens: "embed_in.weight",
-        positions: "",
-        segments: "",
-        embedding_norm: "",
-        rotary_factors: "",
         attention_norm: "layers.{}.input_layernorm",
         out: "layers.{}.attention.dense",
         mlp_norm: "layers.{}.post_attention_layernorm",
         up: "layers.{}.mlp.dense_h_to_4h",
-        gate: "",
         down: "layers.{}.mlp.dense_4h_to_h",
         last_norm: "final_layer_norm",
         output: "embed_out.weight",
         prefixes: &["gpt_neox.", ""],
-        transposed: false,
-        suffix: ".weight",
         // Causal masks and frequencies, which follow from the settings.
         dropped: &[
             "layers.*.attention.bias",
@@ -35,6 +28,7 @@ pub(super) const JSON: Family = Family {
             "layers.*.attention.rotary_emb.inv_freq",
             "rotary_emb.inv_freq",
         ],
+        ..Names::NONE
     },
     qkv,
 };

@@ -13,10 +13,6 @@ pub(super) const JSON: Family = Family {
     architecture,
     names: Names {
         tokens: "embed_tokens.weight",
-        positions: "",
-        segments: "",
-        embedding_norm: "",
-        rotary_factors: "",
         attention_norm: "layers.{}.input_layernorm",
         out: "layers.{}.self_attn.o_proj",
         mlp_norm: "layers.{}.post_attention_layernorm",
@@ -26,10 +22,9 @@ pub(super) const JSON: Family = Family {
         last_norm: "norm",
         output: "lm_head.weight",
         prefixes: &["model.", ""],
-        transposed: false,
-        suffix: ".weight",
         // Frequencies, which follow from the settings.
         dropped: &["layers.*.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq"],
+        ..Names::NONE
     },
     qkv,
 };
@@ -86,25 +81,7 @@ pub(super) const GGUF: Family = Family {
     name: "llama",
     format: Format::Gguf,
     architecture: from_gguf,
-    names: Names {
-        tokens: "token_embd.weight",
-        positions: "",
-        segments: "",
-        embedding_norm: "",
-        rotary_factors: "rope_freqs.weight",
-        attention_norm: "blk.{}.attn_norm",
-        out: "blk.{}.attn_output",
-        mlp_norm: "blk.{}.ffn_norm",
-        up: "blk.{}.ffn_up",
-        gate: "blk.{}.ffn_gate",
-        down: "blk.{}.ffn_down",
-        last_norm: "output_norm",
-        output: "output.weight",
-        prefixes: &[""],
-        transposed: false,
-        suffix: ".weight",
-        dropped: &[],
-    },
+    names: Names { rotary_factors: "rope_freqs.weight", gate: "blk.{}.ffn_gate", ..Names::GGUF },
     qkv: |source, a, layer| {
         let names = ["attn_q", "attn_k", "attn_v"].map(|n| format!("blk.{{}}.{n}"));
         source.three(a, layer, [&names[0], &names[1], &names[2]])

@@ -17,21 +17,15 @@ pub(super) const JSON: Family = Family {
     names: Names {
         tokens: "embed_tokens.weight",
         positions: "embed_positions.weight",
-        segments: "",
-        embedding_norm: "",
-        rotary_factors: "",
         attention_norm: "layers.{}.self_attn_layer_norm",
         out: "layers.{}.self_attn.out_proj",
         mlp_norm: "layers.{}.final_layer_norm",
         up: "layers.{}.fc1",
-        gate: "",
         down: "layers.{}.fc2",
         last_norm: "final_layer_norm",
         output: "lm_head.weight",
         prefixes: &["model.decoder.", "decoder.", ""],
-        transposed: false,
-        suffix: ".weight",
-        dropped: &[],
+        ..Names::NONE
     },
     qkv,
 };

@@ -8,6 +8,7 @@ mod pictures;
 
 pub(crate) use pictures::{choice, numbered};
 
+use super::shared::Shared;
 use crate::PAPERS;
 use crate::evaluate::cost::measure;
 use crate::evaluate::{Detokeniser, Passes, Task, special_before};
@@ -58,7 +59,7 @@ settings! {
         pub batch: usize = whole(1..),
         pub runs: usize = whole(1..),
         #[serde(skip)]
-        cache: Cache,
+        cache: Shared<Cache>,
     }
 }
 

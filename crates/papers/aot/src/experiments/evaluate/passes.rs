@@ -27,24 +27,11 @@ fn chunk(longest: usize) -> usize {
 /// A trial asks for at least this memory (bytes), so that trials run one after another and each has all threads.
 const ALONE: u64 = (1 << 29) + 1;
 
-/// Files, networks and scores that trials share. They follow from the settings, so that they do not count in
-/// comparisons.
+/// Files, networks and scores that trials share.
 #[derive(Debug, Default)]
 pub struct Cache {
     opened: Mutex<Option<Arc<Opened>>>,
     scored: Mutex<Option<(String, Passes, Arc<Scored>)>>,
-}
-
-impl Clone for Cache {
-    fn clone(&self) -> Self {
-        Cache::default()
-    }
-}
-
-impl PartialEq for Cache {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 /// Input of a run.

@@ -7,6 +7,7 @@ mod pictures;
 
 pub use opened::text_of;
 
+use super::shared::Shared;
 use crate::PAPERS;
 use crate::inspect::network::{CONTROLS, Passes, Windows, head_findings, weight_findings};
 use crate::inspect::{Fitting, OfNetwork, bytes, inspect_with_mean};
@@ -38,7 +39,7 @@ settings! {
         pub control_seed: u64,
         pub fitting: Fitting = table,
         #[serde(skip)]
-        opened: Cache,
+        opened: Shared<Cache>,
     }
 }
 

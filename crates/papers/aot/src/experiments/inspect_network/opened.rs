@@ -12,8 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Largest text, in bytes: what is inspected of it is some thousand tokens.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Networks, windows and powers that trials share. They follow from the settings, so that they do not count in
-/// comparisons.
+/// Networks, windows and powers that trials share.
 #[derive(Debug, Default)]
 pub struct Cache {
     opened: Mutex<Vec<(String, Opened)>>,
@@ -34,18 +33,6 @@ type Opened = (Arc<Transformer>, Arc<Windows>);
 /// Variants whose passes are in memory at a time: trials come in the order of variants, and those of the next begin
 /// while the last of one are under way.
 pub(super) const VARIANTS_IN_MEMORY: usize = 2;
-
-impl Clone for Cache {
-    fn clone(&self) -> Self {
-        Cache::default()
-    }
-}
-
-impl PartialEq for Cache {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
 
 impl Cache {
     /// The powers that places have measured.

@@ -8,6 +8,7 @@
 
 use super::LANGUAGE as LISTED;
 use super::networks::{history, record_depth, training_memory};
+use super::shared::Shared;
 use crate::corpus::Corpus;
 use crate::quantities::*;
 use attnlab_core::stats;
@@ -53,24 +54,7 @@ settings! {
         pub plan: TrainingPlan = table,
         pub evaluation: LanguageEvaluation = table,
         #[serde(skip)]
-        packed: PackedOnce,
-    }
-}
-
-/// Documents cut into tokens, once for all trials. They follow from the settings, so that they do not count in
-/// comparisons.
-#[derive(Debug, Default)]
-struct PackedOnce(Mutex<Option<Arc<Packed>>>);
-
-impl Clone for PackedOnce {
-    fn clone(&self) -> Self {
-        PackedOnce::default()
-    }
-}
-
-impl PartialEq for PackedOnce {
-    fn eq(&self, _: &Self) -> bool {
-        true
+        packed: Shared<Mutex<Option<Arc<Packed>>>>,
     }
 }
 
@@ -165,7 +149,7 @@ impl Language {
 
     /// The documents, cut into tokens by the first trial that asks.
     fn packed(&self) -> Result<Arc<Packed>> {
-        let mut known = self.packed.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(packed) = &*known {
             return Ok(packed.clone());
         }
