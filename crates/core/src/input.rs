@@ -315,30 +315,14 @@ fn hexadecimal(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// A folder of this process, deleted in the end.
-    struct Folder(PathBuf);
-
-    impl Folder {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("attnlab-input-{name}-{}", std::process::id()));
-            fs::create_dir_all(&path).unwrap();
-            Folder(path)
-        }
-    }
-
-    impl Drop for Folder {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn a_location_does_not_depend_on_the_spelling() {
-        let folder = Folder::new("spelling");
-        let name = folder.0.file_name().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let name = folder.file_name().unwrap();
         for file in ["there.txt", "absent.txt", "no-folder/absent.txt"] {
-            let plain = folder.0.join(file);
-            for spelled in [folder.0.join(".").join(file), folder.0.join("..").join(name).join(file)] {
+            let plain = folder.join(file);
+            for spelled in [folder.join(".").join(file), folder.join("..").join(name).join(file)] {
                 assert_eq!(location(&spelled), location(&plain), "{}", spelled.display());
             }
         }
@@ -349,8 +333,8 @@ mod tests {
     /// Lengths differ, so that the test does not depend on the resolution of times.
     #[test]
     fn a_file_that_changes_during_a_run_is_refused() {
-        let folder = Folder::new("change");
-        let path = folder.0.join("text.txt");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text.txt");
         let refused = |result: Result<()>| {
             let message = result.unwrap_err().to_string();
             assert!(message.contains("text.txt: must not change while a run reads it"), "{message}");

@@ -19,6 +19,12 @@ use std::time::Instant;
 /// set in, while the bounds of the pass are still narrow.
 const LAYERS_AFTER: u64 = 4;
 
+/// Returns the peak memory (bytes) of the horizon of N tokens in subspaces of dimension p: one head in f32 and the state of
+/// the pass, a few hundred bytes per token.
+pub fn bytes(tokens: usize, dim: usize) -> u64 {
+    tokens as u64 * (4 * dim as u64 + 500)
+}
+
 /// The depth horizon of one draw.
 #[derive(Clone, Debug, Serialize)]
 pub struct HorizonReport {

@@ -61,6 +61,14 @@ pub(super) fn history(history: &TrainingHistory, data: &mut Map<String, Value>) 
     }
 }
 
+/// The series "held_out_steps" and "held_out": losses before the first step and at those of the history.
+pub(super) fn held_out(history: &TrainingHistory, mut losses: Vec<f64>, data: &mut Map<String, Value>) {
+    let steps: Vec<f64> = std::iter::once(0.0).chain(history.steps.iter().map(|s| *s as f64)).collect();
+    losses.extend(&history.held_out);
+    data.insert("held_out_steps".into(), store::series(&steps));
+    data.insert("held_out".into(), store::series(&losses));
+}
+
 /// Bytes that a step of training holds at its peak, but for scores over a vocabulary.
 pub(super) fn training_memory(config: &ModelConfig, sequences: usize, tokens: usize) -> u64 {
     // Kept for the derivatives: about 12 values per token and width (24 with an MLP), 5 per score.

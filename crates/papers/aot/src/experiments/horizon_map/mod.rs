@@ -82,9 +82,7 @@ impl Experiment for HorizonMap {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let (n, p) = (cell.get(TOKENS) as u64, cell.get(DIM) as u64);
-        // One head in f32 and the state of the pass, a few hundred bytes per token.
-        n * (4 * p + 500)
+        crate::horizon::bytes(cell.get(TOKENS), cell.get(DIM))
     }
 
     fn size(&self) -> String {

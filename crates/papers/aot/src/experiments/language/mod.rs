@@ -7,7 +7,7 @@
 //! A cell is a network; a trial is a training seed. All share one text.
 
 use super::LANGUAGE as LISTED;
-use super::networks::{history, record_depth, training_memory};
+use super::networks::{held_out, history, record_depth, training_memory};
 use super::shared::Shared;
 use crate::corpus::Corpus;
 use crate::quantities::*;
@@ -292,15 +292,11 @@ impl Experiment for Language {
         data.insert("parameters".into(), model.config().parameters().into());
         self.depth("untrained", &model, &text, &mut data)?;
         let sequences = self.evaluation.sequences;
-        let mut held_out = vec![average(&text.losses(&model, sequences)?)];
+        let before = vec![average(&text.losses(&model, sequences)?)];
         let label = format!("language {name} {}", streams.name());
         let trained = train(&*text, model, &self.plan, streams, &label, context)?;
         history(&trained.history, &mut data);
-        let mut steps = vec![0.0];
-        steps.extend(trained.history.steps.iter().map(|s| *s as f64));
-        held_out.extend(&trained.history.held_out);
-        data.insert("held_out_steps".into(), store::series(&steps));
-        data.insert("held_out".into(), store::series(&held_out));
+        held_out(&trained.history, before, &mut data);
         let losses = text.losses(&trained.model, sequences)?;
         record("final", &losses, &mut data)?;
         let per_byte = |losses: &[f64]| losses.iter().map(|l| l * density.unwrap_or(1.0)).collect::<Vec<_>>();

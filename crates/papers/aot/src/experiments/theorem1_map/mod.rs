@@ -108,12 +108,11 @@ impl Experiment for Theorem1Map {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let (n, p) = (cell.get(TOKENS) as u64, cell.get(DIM) as u64);
+        let tokens = cell.get(TOKENS);
         match cell.get(GROUP) {
-            // One head in f32 and the state of the pass, a few hundred bytes per token.
-            "map" => n * (4 * p + 500),
+            "map" => crate::horizon::bytes(tokens, cell.get(DIM)),
             // The scores of one column, and their copy.
-            _ => 24 * n,
+            _ => 24 * tokens as u64,
         }
     }
 

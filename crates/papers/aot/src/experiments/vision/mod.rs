@@ -11,7 +11,7 @@ mod start;
 pub use data::{AugmentationSettings, ShapeSettings};
 
 use super::VISION as LISTED;
-use super::networks::{history, training_memory};
+use super::networks::{held_out, history, training_memory};
 use crate::quantities::*;
 use attnlab_images::baselines::{FitSettings, LinearClassifier, NearestNeighbours, top1};
 use attnlab_images::{ImageSubset, LabelledImages};
@@ -262,15 +262,11 @@ impl Experiment for Vision {
             mix_up: self.mix_up,
             start: checksum,
         };
-        let mut held_out: Vec<f64> = task.held_out(&model)?.into_iter().collect();
+        let before = task.held_out(&model)?.into_iter().collect();
         let label = format!("vision {name} {}", streams.name());
         let trained = train(&task, model, &self.plan, streams, &label, context)?;
         history(&trained.history, &mut data);
-        let mut steps = vec![0.0];
-        steps.extend(trained.history.steps.iter().map(|s| *s as f64));
-        held_out.extend(&trained.history.held_out);
-        data.insert("held_out_steps".into(), store::series(&steps));
-        data.insert("held_out".into(), store::series(&held_out));
+        held_out(&trained.history, before, &mut data);
         for (part, indices) in [("validation", &images.parts.validation), ("test", &images.parts.test)] {
             let judged = images.view.judge(&trained.model, labelled, indices)?;
             let labels: Vec<usize> = indices.iter().map(|i| labelled.labels()[*i]).collect();
