@@ -35,7 +35,7 @@ fn of_dimension(settings: &MemorySlack, d: usize, cells: &[&[Row]]) -> Result<Pa
     let balanced = strengths.map(|beta| Point::at(beta, 1.0 + (-ln_mean(d, beta)).exp())).filter(|p| p.y <= highest);
     let (x, y) = (Axis::log("*βM*²"), Axis::log("number of patterns").from_to(0.7, highest));
     Ok(Panel::new(format!("*d* = {d}"), x, y)
-        .with(Series::bars("stored", 0, within(cells, "stored")?).with_interval(BAND))
+        .with_any(Series::bars("stored", 0, within(cells, "stored")?).with_interval(BAND))
         .with_any(Series::marks("lost", 2, Marker::Open, within(cells, "lost")?).with_interval(BAND))
         .with(Series::fitted("promised", 1, promised.collect::<Result<_>>()?))
         .with(Series::predicted("1 + 1/*m*", INK, balanced.collect()))
