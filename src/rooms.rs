@@ -23,4 +23,5 @@ rooms! {
     denoising = attnlab_denoising,
     joma = attnlab_joma,
     lsa = attnlab_lsa,
+    memory = attnlab_memory,
 }
