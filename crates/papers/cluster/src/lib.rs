@@ -1,8 +1,9 @@
 //! Tokens as particles on a sphere: clustering, metastability and long contexts in self-attention.
 //!
-//! A room of attnlab: statements in `sheets/`, claims, closed forms ([`theory`], [`formulas`]), and the [`quantities`]
+//! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]), and the [`quantities`]
 //! they share. The law of motion is that of [`attnlab_theory::particles`].
 
+pub mod claims;
 pub mod formulas;
 pub mod quantities;
 pub mod setting;
