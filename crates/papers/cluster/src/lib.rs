@@ -68,7 +68,8 @@ pub static PAPERS: &[Paper] = &[
 const TERMS: &[(&str, &str)] = &[
     (
         "SA, USA",
-        "models of tokens as particles: self-attention with the softmax, and unnormalised self-attention, where the sum over n tokens is divided by n",
+        "models of tokens as particles: self-attention with the softmax, and unnormalised self-attention, where the sum \
+         over n tokens is divided by n",
     ),
     (
         "strong Rényi centre",
@@ -82,7 +83,7 @@ const TERMS: &[(&str, &str)] = &[
 
 /// Everything in this room.
 pub fn room() -> Room {
-    Room::new("cluster", PAPERS).formulas(formulas::formulas()).terms(TERMS)
+    Room::new("cluster", PAPERS).claims(claims::all()).formulas(formulas::formulas()).terms(TERMS)
 }
 
 #[cfg(test)]
