@@ -6,7 +6,7 @@
 //! | crate | contents |
 //! |---|---|
 //! | `attnlab-core` | [`error`], [`rng`], [`linalg`], [`special`], [`stats`], [`npy`], [`input`], [`params`] |
-//! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`fit`], [`dynamics`] |
+//! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`fit`], [`dynamics`], [`particles`] |
 //! | `attnlab-lab` | [`claim`], [`mod@catalogue`], [`run`], [`experiment`], [`sweep`], [`figure`], [`report`], [`mod@reproduce`] |
 //! | `attnlab-aot`, `-denoising`, `-lsa`, `-joma` | the [rooms](papers) of the papers |
 //! | `attnlab-networks` | [files](networks) of networks and of activations |
@@ -60,7 +60,7 @@ pub use attnlab_lab::{
 };
 pub use attnlab_lab::{experiments, settings, sheet, witness};
 pub use attnlab_networks as networks;
-pub use attnlab_theory::{attention, dynamics, fit, markov, measure, sample};
+pub use attnlab_theory::{attention, dynamics, fit, markov, measure, particles, sample};
 #[cfg(feature = "train")]
 pub use attnlab_train as train;
 pub use rooms::{catalogue, papers};

@@ -27,7 +27,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "crates/core",
         &["error", "input", "special", "rng", "bracket", "quadrature", "params", "linalg", "stats", "format"],
     ),
-    ("crates/theory", &["markov", "attention", "sample", "measure", "fit", "dynamics"]),
+    ("crates/theory", &["markov", "attention", "sample", "measure", "fit", "dynamics", "particles"]),
     (
         "crates/lab",
         &[
@@ -84,6 +84,7 @@ const LOOK_FOR_FILES: &[(&str, &str)] = &[
 /// Folders in which not even a random number crate may be named: closed forms, statistics, figures.
 const NEVER_DRAWS: &[&str] = &[
     "crates/core/src/special.rs",
+    "crates/core/src/special",
     "crates/core/src/stats",
     "crates/core/src/quadrature.rs",
     "crates/theory/src/markov.rs",

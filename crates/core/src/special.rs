@@ -1,8 +1,13 @@
-//! The normal and chi distributions with their tails in logarithms, for probabilities far below 1e-16.
+//! The normal and chi distributions with their tails in logarithms, for probabilities far below 1e-16, and ratios of
+//! Bessel functions.
 //!
 //! `erfc` is libm's; that of statrs has relative errors up to 5e-11. `ln_gamma` and the regularised
 //! incomplete gamma functions are those of statrs; the tests of this module compare them with mpmath in
 //! the range of the closed forms: relative errors below 1e-11.
+
+mod bessel;
+
+pub use bessel::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
 
 use libm::erfc;
 use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};

@@ -6,6 +6,7 @@
 //! - [`measure`]: named quantities, such as the [signal-to-noise ratio](measure::snr()).
 //! - [`fit`]: the mixture that fits given tokens, with a test.
 //! - [`dynamics`]: gradient flows and training of one-layer attention.
+//! - [`particles`]: tokens as particles on a sphere, attention in continuous depth.
 //! - [`markov`]: exact entropy rates of Markov chains.
 //!
 //! Operators and laws of a single paper are in the crate of that paper (`crates/papers`).
@@ -15,4 +16,5 @@ pub mod dynamics;
 pub mod fit;
 pub mod markov;
 pub mod measure;
+pub mod particles;
 pub mod sample;

@@ -1,4 +1,5 @@
 //! Tests of the base crate.
 
+mod bessel;
 mod npy;
 mod statistics;

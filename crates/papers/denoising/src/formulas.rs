@@ -6,9 +6,10 @@ use crate::quantities::{
 };
 use crate::theory::mixture::{Clusters, Weight, two_cluster_mmse};
 use crate::theory::spherical::SphericalClusters;
-use crate::theory::{bessel_ratio, linear, sphere};
+use crate::theory::{linear, sphere};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::{Domain, Params, Schema, Spec};
+use attnlab_core::special::bessel_ratio;
 use attnlab_lab::formula::Formula;
 use ndarray::Array1;
 use serde_json::{Value, json};
@@ -93,7 +94,7 @@ fn sphere_formulas() -> Vec<Formula> {
         Formula {
             id: "denoise.bessel_ratio",
             doc: "I_{order+1}(x) / I_order(x)",
-            source: "Denoising Eq. (A.4), attnlab_denoising::theory::bessel_ratio",
+            source: "Denoising Eq. (A.4), attnlab_core::special::bessel_ratio",
             schema: || vec![ORDER.required(), ARGUMENT.required()],
             value: |p| Ok(bessel_ratio(p.get(ORDER), p.get(ARGUMENT)).into()),
         },

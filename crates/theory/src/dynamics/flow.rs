@@ -380,10 +380,12 @@ impl Drive<'_, '_> {
             }
             let reached = match reason {
                 OdeSolverStopReason::RootFound(t, _) => t,
-                _ => now,
+                // The method may stop a rounding error before the end.
+                OdeSolverStopReason::TstopReached => until.max(now),
+                OdeSolverStopReason::InternalTimestep => now,
             };
             while let Some(t) = self.times.get(times.len()).filter(|t| **t <= reached) {
-                let state = solver.interpolate(*t).map_err(failed)?;
+                let state = solver.interpolate(t.min(now)).map_err(failed)?;
                 times.push(*t);
                 states.push(state.inner().as_slice().to_vec());
             }

@@ -6,6 +6,7 @@ mod fit_level;
 mod flow;
 mod markov;
 mod memory;
+mod particles;
 mod power;
 mod sampling;
 mod sparsemax;

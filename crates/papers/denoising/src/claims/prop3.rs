@@ -2,7 +2,8 @@
 
 use super::setting::{IDENTITY, MOST_AMBIENT, accurate, average, relative, same, share, sphere_problem};
 use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, RADIUS};
-use crate::theory::{Prior, bessel_ratio, bessel_ratio_complement, sphere};
+use crate::theory::{Prior, sphere};
+use attnlab_core::special::{bessel_ratio, bessel_ratio_complement};
 use attnlab_lab::prelude::*;
 use ndarray::{Array1, ArrayView1};
 use std::f64::consts::PI;

@@ -2,10 +2,11 @@
 
 use crate::prompts::{Denoising, Dimension, Family, Prompt, draw_tokens};
 use crate::theory::mixture::equal_variances;
-use crate::theory::{Predictor, Prior, bessel_ratio};
+use crate::theory::{Predictor, Prior};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
 use attnlab_core::rng::Streams;
+use attnlab_core::special::bessel_ratio;
 use attnlab_lab::experiment::ranges::within;
 use attnlab_theory::dynamics::{Attention, Prompts, Recipe, Weights, loss};
 use ndarray::{Array2, ArrayView1};

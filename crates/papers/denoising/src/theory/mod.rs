@@ -11,10 +11,8 @@
 //!   Bayes optimum (Theorem 3.2);
 //! - [`mixture`]: Gaussian clusters (Proposition 4, Appendix C.3, as printed and corrected);
 //! - [`spherical`]: clusters on a sphere with a finite spread, beyond the paper;
-//! - [`Tilt`] and [`Asymptotics`]: tilted laws, and how long a context the limits of softmax attention need;
-//! - [`bessel_ratio`] and its companions, stable for every order and argument.
+//! - [`Tilt`] and [`Asymptotics`]: tilted laws, and how long a context the limits of softmax attention need.
 
-mod bessel;
 pub mod linear;
 pub mod mixture;
 mod predictor;
@@ -23,7 +21,6 @@ pub mod sphere;
 pub mod spherical;
 mod tilt;
 
-pub use bessel::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
 pub use predictor::Predictor;
 pub use prior::Prior;
 pub use tilt::{Asymptotics, Tilt};

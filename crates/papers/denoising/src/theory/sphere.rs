@@ -6,9 +6,8 @@
 //! $p(t) = \chi_m(t)\, e^{-\lambda^2/2} M_\nu(\lambda t)$, with $M_\nu$ as in
 //! [`ln_sphere_mean`]; expectations are integrals against it.
 
-use super::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
 use attnlab_core::quadrature::integrate;
-use attnlab_core::special::ln_chi_density;
+use attnlab_core::special::{bessel_ratio, bessel_ratio_complement, ln_chi_density, ln_sphere_mean};
 
 /// Order $\nu = (d-1)/2$ of the Bessel function in the denominator of (A.4).
 pub fn order(d: usize) -> f64 {

@@ -10,8 +10,9 @@
 //! points of (A.6).
 
 use super::mixture::check_query;
-use super::{bessel_ratio, ln_sphere_mean, non_negative, per_cluster, positive, softmax, weights};
+use super::{non_negative, per_cluster, positive, softmax, weights};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::special::{bessel_ratio, ln_sphere_mean};
 use ndarray::{Array1, Array2, ArrayView1};
 
 /// The clusters.

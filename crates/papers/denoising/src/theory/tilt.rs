@@ -9,8 +9,9 @@
 
 use super::mixture::check_query;
 use super::spherical::SphericalClusters;
-use super::{Prior, ln_sphere_mean, softmax, sphere};
+use super::{Prior, softmax, sphere};
 use attnlab_core::error::Result;
+use attnlab_core::special::ln_sphere_mean;
 use ndarray::{Array1, ArrayView1};
 
 /// A law of tokens with density proportional to $e^{\beta\langle x, q\rangle}$ relative to its prior.

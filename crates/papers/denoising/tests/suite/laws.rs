@@ -1,4 +1,4 @@
-//! In-context denoising: Bessel ratios against mpmath, closed forms against quadrature, samplers
+//! In-context denoising: closed forms against quadrature, samplers
 //! against exact moments.
 
 use super::catalogue;
@@ -9,9 +9,7 @@ use attnlab_core::stats::mean;
 use attnlab_denoising::prompts::{Denoising, Dimension, Family, draw_tokens};
 use attnlab_denoising::theory::mixture::{Clusters, Weight, two_cluster_mmse};
 use attnlab_denoising::theory::spherical::SphericalClusters;
-use attnlab_denoising::theory::{
-    Predictor, Prior, bessel_ratio, bessel_ratio_complement, linear, ln_sphere_mean, sphere,
-};
+use attnlab_denoising::theory::{Predictor, Prior, linear, sphere};
 use ndarray::{Array1, Array2, array};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -20,61 +18,8 @@ fn streams(trial: u64) -> Streams {
     Streams::new(2026, "tests.denoising", 0, trial)
 }
 
-/// The rows of a table of reference values.
-fn table(text: &str) -> Vec<Vec<f64>> {
-    let row = |line: &str| line.split(',').map(|x| x.parse().unwrap()).collect();
-    text.lines().map(row).collect()
-}
-
-#[test]
-fn bessel_ratios_agree_with_mpmath() {
-    let rows = table(include_str!("data/bessel.csv"));
-    assert!(rows.len() > 90);
-    for row in rows {
-        let [nu, x, ratio, complement] = row[..] else { panic!("four numbers a row: {row:?}") };
-        let value = bessel_ratio(nu, x);
-        assert!((value / ratio - 1.0).abs() < 1e-13, "{nu} {x}: {value}");
-        // The complement too is relative, except where the table itself says zero.
-        let value = bessel_ratio_complement(nu, x);
-        assert!((value - complement).abs() <= 1e-11 * complement + 1e-24, "{nu} {x}: {value}");
-    }
-}
-
-#[test]
-fn means_over_the_sphere_agree_with_mpmath() {
-    for row in table(include_str!("data/sphere_mean.csv")) {
-        let [nu, k, ln] = row[..] else { panic!("three numbers a row: {row:?}") };
-        let value = ln_sphere_mean(nu, k);
-        // ln Gamma of arguments up to k carries its own relative rounding.
-        let tol = 1e-14 * (1.0 + k).ln().max(1.0) * k.max(ln);
-        assert!((value - ln).abs() <= tol.max(1e-13 * ln), "{nu} {k}: {value} {ln}");
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// The recurrence of the Bessel functions, 1/r_ν = 2(ν+1)/x + r_{ν+1}, and Amos' bounds, over the
-    /// whole range.
-    #[test]
-    fn bessel_ratios_obey_recurrence_and_bounds(nu in 0.0..512.0_f64, log_x in -8.0..8.0_f64) {
-        let x = 10_f64.powf(log_x);
-        let (r, next) = (bessel_ratio(nu, x), bessel_ratio(nu + 1.0, x));
-        prop_assert!(r > next && next > 0.0 && r < 1.0, "{} {}", r, next);
-        prop_assert!((r * (2.0 * (nu + 1.0) / x + next) - 1.0).abs() < 1e-13);
-        let slack = 1.0 + 1e-14;
-        prop_assert!(r * slack >= x / (nu + 0.5 + (nu + 1.5).hypot(x)));
-        prop_assert!(r <= slack * x / (nu + 0.5 + (nu + 0.5).hypot(x)));
-        prop_assert!((bessel_ratio_complement(nu, x) - (1.0 - r)).abs() < 1e-13);
-    }
-
-    /// r = d/dx ln M: the two functions come from different methods.
-    #[test]
-    fn the_ratio_is_the_derivative_of_the_mean(nu in -0.5..60.0_f64, x in 0.1..500.0_f64) {
-        let h = 1e-4 * x.max(1.0);
-        let difference = (ln_sphere_mean(nu, x + h) - ln_sphere_mean(nu, x - h)) / (2.0 * h);
-        prop_assert!((difference - bessel_ratio(nu, x)).abs() < 1e-6);
-    }
 
     /// Rotating the law and the query rotates the prediction.
     #[test]

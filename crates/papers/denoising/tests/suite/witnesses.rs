@@ -1,7 +1,8 @@
 //! Numbers in the sheets, held to what the program computes.
 
+use attnlab_core::special::ln_sphere_mean;
 use attnlab_denoising::room;
-use attnlab_denoising::theory::{linear, ln_sphere_mean, sphere};
+use attnlab_denoising::theory::{linear, sphere};
 use attnlab_lab::run::CheckReport;
 use attnlab_lab::sheet_test::{ClaimTest, SheetTest, estimate, grouped, number, setting};
 use serde_json::{Value, json};

@@ -22,7 +22,7 @@ use statrs::function::gamma::ln_gamma;
 /// NaN outside that domain.
 ///
 /// ```
-/// use attnlab_denoising::theory::bessel_ratio;
+/// use attnlab_core::special::bessel_ratio;
 /// // In three dimensions the ratio is Langevin's function coth x - 1/x.
 /// let langevin = |x: f64| 1.0 / x.tanh() - 1.0 / x;
 /// // The relative error that is promised; the difference loses less than a digit.
@@ -45,7 +45,7 @@ pub fn bessel_ratio(nu: f64, x: f64) -> f64 {
 ///
 /// ```
 /// // mpmath, 40 digits: 1 - besseli(1, 1e8) / besseli(0, 1e8)
-/// let found = attnlab_denoising::theory::bessel_ratio_complement(0.0, 1e8);
+/// let found = attnlab_core::special::bessel_ratio_complement(0.0, 1e8);
 /// assert!((found / 5.000000012500000125e-9 - 1.0).abs() < 1e-14);
 /// ```
 pub fn bessel_ratio_complement(nu: f64, x: f64) -> f64 {
@@ -67,7 +67,7 @@ pub fn bessel_ratio_complement(nu: f64, x: f64) -> f64 {
 /// sphere of $\mathbb R^{2\nu+2}$, for $\nu \ge -1/2$ and $\kappa \ge 0$. NaN outside that domain.
 ///
 /// ```
-/// use attnlab_denoising::theory::ln_sphere_mean;
+/// use attnlab_core::special::ln_sphere_mean;
 /// // Two points (m = 1): cosh. Three dimensions: sinh(k) / k.
 /// // Logarithms of numbers near 1 carry the rounding of their arguments: some dozen operations on numbers up to 4.
 /// let rounding = 64.0 * f64::EPSILON;
