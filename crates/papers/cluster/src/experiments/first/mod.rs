@@ -35,8 +35,8 @@ const LINK: f64 = 0.125;
 /// Time between two looks in units of 1/(rate of the fastest mode).
 const LOOK: f64 = 0.25;
 
-/// Number of looks after which a count is given up.
-const MOST_LOOKS: usize = 240;
+/// Number of looks after which a count is given up; clusters are there after some twenty.
+const MOST_LOOKS: usize = 80;
 
 /// Error per step, relative: clusters are counted, not measured.
 const TOLERANCE: f64 = 1e-5;

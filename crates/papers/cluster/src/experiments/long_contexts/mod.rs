@@ -23,7 +23,7 @@ settings! {
         pub equiangular: Vec<f64> = within("[2, 1e15]"),
         pub kappas: Vec<f64> = positive,
         pub contexts: Vec<usize> = whole(2..),
-        pub delta: f64 = positive,
+        pub delta: f64 = within("[0.1, 100]"),
         pub gammas: Vec<f64> = positive,
         pub pairs: usize = whole(1..),
     }

@@ -70,7 +70,8 @@ impl Experiment for ClosestPair {
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let n = self.clusters;
         let Some(setting) = place(cell, &mut streams.part("clusters", 0))? else {
-            let room = format!("must leave room for {n} clusters, which was not found. Lower it, or set fewer clusters");
+            let room =
+                format!("must leave room for {n} clusters, which was not found. Lower it, or set fewer clusters");
             return Err(Error::invalid("gap", self.gap, room));
         };
         let field = setting.field(cell)?;

@@ -5,7 +5,9 @@ use crate::quantities::{BETA, MASS_I, MASS_J, PART};
 use crate::theory::pair;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{BAND, band, cells, curve, ends, grouped, log_spaced, numbers, over, tenths, with_word};
+use attnlab_lab::experiment::draw::{
+    BAND, band, cells, curve, ends, grouped, log_spaced, numbers, over, tenths, with_word,
+};
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::Row;
 
