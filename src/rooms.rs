@@ -20,6 +20,7 @@ macro_rules! rooms {
 
 rooms! {
     aot = attnlab_aot,
+    cluster = attnlab_cluster,
     denoising = attnlab_denoising,
     joma = attnlab_joma,
     lsa = attnlab_lsa,

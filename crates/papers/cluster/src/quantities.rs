@@ -1,0 +1,62 @@
+//! Every parameter of the room, typed once.
+
+use attnlab_core::params::{Domain, Quantity, Word};
+use attnlab_theory::particles::Normalisation;
+use std::f64::consts::PI;
+
+/// Model, SA or USA.
+pub const MODEL: Quantity<Word> =
+    Quantity::word("model", "", "sa: softmax attention; usa: the sum is divided by n instead", &Normalisation::NAMES);
+/// Number n of tokens.
+pub const TOKENS: Quantity<usize> = Quantity::whole("n", "n", "number of tokens");
+/// Dimension d of the space.
+pub const DIM: Quantity<usize> = Quantity::whole("d", "d", "dimension of the space; the sphere has d - 1");
+/// Number K of clusters.
+pub const CLUSTERS: Quantity<usize> = Quantity::whole("K", "K", "number of clusters").within(Domain::Whole(2, 8));
+/// Inverse temperature β.
+pub const BETA: Quantity<f64> = Quantity::real("beta", "β", "inverse temperature").within(Domain::NON_NEGATIVE);
+/// Time t.
+pub const TIME: Quantity<f64> = Quantity::real("t", "t", "time, depth of the network").within(Domain::POSITIVE);
+/// Rescaled time s.
+pub const RESCALED: Quantity<f64> = Quantity::real("s", "s", "rescaled time").within(Domain::NON_NEGATIVE);
+/// Angle θ_0 of the closest pair at the start.
+pub const ANGLE: Quantity<f64> =
+    Quantity::real("angle", "θ_0", "angle of the closest pair at the start").unit("radian").within(open(0.0, PI));
+/// Mass α_i of one cluster of the pair.
+pub const MASS_I: Quantity<f64> =
+    Quantity::real("mass_i", "α_i", "mass of one cluster of the pair").within(Domain::POSITIVE);
+/// Mass α_j of the other cluster of the pair.
+pub const MASS_J: Quantity<f64> =
+    Quantity::real("mass_j", "α_j", "mass of the other cluster of the pair").within(Domain::POSITIVE);
+/// Gap g between the pair's inner product and all others.
+pub const GAP: Quantity<f64> =
+    Quantity::real("gap", "g", "least distance of the pair's inner product from all others").within(open(0.0, 2.0));
+/// Inner product ρ of two tokens.
+pub const RHO: Quantity<f64> = Quantity::real("rho", "ρ", "inner product of two tokens");
+/// Factor γ of log n in the inverse temperature.
+pub const GAMMA: Quantity<f64> =
+    Quantity::real("gamma", "γ", "inverse temperature over log n").within(Domain::POSITIVE);
+/// Inverse temperature κ = γ (1 − ρ) in units of the critical one.
+pub const KAPPA: Quantity<f64> =
+    Quantity::real("kappa", "κ", "γ (1 − ρ), inverse temperature in units of the critical one")
+        .within(Domain::POSITIVE);
+/// Number k of a mode of the circle.
+pub const MODE: Quantity<usize> = Quantity::whole("k", "k", "number of a mode of the circle");
+/// Distance δ of Rényi centres.
+pub const DELTA: Quantity<f64> =
+    Quantity::real("delta", "δ", "distance of Rényi centres").unit("radian").within(open(0.0, PI));
+
+/// Returns the open interval.
+pub const fn open(low: f64, high: f64) -> Domain {
+    Domain::Number { low, low_in: false, high, high_in: false }
+}
+
+/// Returns the interval without its lower end.
+pub const fn above(low: f64, high: f64) -> Domain {
+    Domain::Number { low, low_in: false, high, high_in: true }
+}
+
+/// Returns the closed interval.
+pub const fn closed(low: f64, high: f64) -> Domain {
+    Domain::Number { low, low_in: true, high, high_in: true }
+}

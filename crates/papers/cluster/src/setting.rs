@@ -1,0 +1,137 @@
+//! Starts, inner products, integration and times of computation that claims and experiments share.
+
+use crate::quantities::MODEL;
+use attnlab_core::error::{Error, Result};
+use attnlab_core::linalg::normal_matrix;
+use attnlab_core::rng::Generator;
+use attnlab_lab::claim::{Outcome, Params, Witness};
+use attnlab_theory::dynamics::flow::{Flow, Level, Method, VectorField, Watch};
+use attnlab_theory::particles::{Normalisation, directions};
+use ndarray::{Array2, ArrayView2};
+
+/// Pairs of tokens times (d + 20) that the velocity takes in a second on one core.
+const PER_SECOND: f64 = 1e9;
+
+/// Evaluations of the velocity in one step of the integrator.
+const STAGES: f64 = 7.0;
+
+/// Estimates the processor time (s) of so many steps of n tokens in d dimensions.
+pub fn seconds(steps: f64, n: usize, d: usize) -> f64 {
+    let pairs = (n as f64).powi(2) * (d as f64 + 20.0);
+    STAGES * steps * (pairs / PER_SECOND + 2e-6)
+}
+
+/// Returns the model of the parameters.
+///
+/// # Errors
+/// An unknown word.
+pub fn model(params: &Params) -> Result<Normalisation> {
+    Normalisation::parse(params.get(MODEL))
+}
+
+/// Returns the other model.
+pub fn other(model: Normalisation) -> Normalisation {
+    match model {
+        Normalisation::Softmax => Normalisation::Uniform,
+        Normalisation::Uniform => Normalisation::Softmax,
+    }
+}
+
+/// Draws n tokens uniformly on the sphere, (d, n).
+///
+/// # Errors
+/// When a normal vector is zero, which has probability 0.
+pub fn uniform(d: usize, n: usize, rng: &mut Generator) -> Result<Array2<f64>> {
+    directions(normal_matrix(d, n, rng).view())
+}
+
+/// Returns the integrator of the room: explicit, of order 5. Within 1e-10 per step, whole paths stay within 1e-7.
+pub fn flow() -> Flow {
+    Flow::new(Method::Tsit45)
+}
+
+/// Computes 1 − cos of every pair i < j of tokens (d, n), from the distance of the directions, so that nothing cancels.
+///
+/// # Errors
+/// A token that is zero.
+pub fn deficits(tokens: ArrayView2<f64>) -> Result<Vec<f64>> {
+    let unit = directions(tokens)?;
+    let n = unit.ncols();
+    let mut deficits = Vec::with_capacity(n * n.saturating_sub(1) / 2);
+    for i in 0..n {
+        for j in i + 1..n {
+            let apart = &unit.column(i) - &unit.column(j);
+            deficits.push(0.5 * apart.dot(&apart));
+        }
+    }
+    Ok(deficits)
+}
+
+/// Computes the largest 1 − cos of a pair in a state of n tokens; NaN where a token is zero.
+pub fn widest(state: &[f64], n: usize) -> f64 {
+    let d = state.len() / n;
+    let lengths: Vec<f64> = (0..n).map(|i| (0..d).map(|c| state[c * n + i].powi(2)).sum::<f64>().sqrt()).collect();
+    let mut largest = 0.0_f64;
+    for i in 0..n {
+        for j in 0..i {
+            let dot: f64 = (0..d).map(|c| state[c * n + i] * state[c * n + j]).sum();
+            let deficit = 1.0 - dot / (lengths[i] * lengths[j]);
+            if deficit > largest || deficit.is_nan() {
+                largest = deficit;
+            }
+        }
+    }
+    largest
+}
+
+/// End of a [`settled`] run.
+pub struct Settled {
+    /// Time of the event, if it happened.
+    pub reached: Option<f64>,
+    /// Last state.
+    pub state: Vec<f64>,
+    /// Largest component of the velocity there.
+    pub speed: f64,
+    /// Speed below which the run counts as at rest.
+    slow: f64,
+}
+
+impl Settled {
+    /// Makes the outcome of a trial that the event decides, with the time and the speed in the witness. A run that is still
+    /// moving at the end decides nothing.
+    pub fn outcome(&self, end: f64, mut witness: Witness) -> Outcome {
+        witness.insert("speed".into(), self.speed.into());
+        witness.insert("t".into(), self.reached.unwrap_or(end).into());
+        if self.reached.is_none() && self.speed > self.slow {
+            return Outcome::uninformative("still on a plateau at t", witness);
+        }
+        Outcome::Event { holds: self.reached.is_some(), witness }
+    }
+}
+
+/// Integrates to the event, to rest (a speed below `slow`) or to the time `end`, in stages of which each is twice as long as
+/// all before it: after each the speed is looked at.
+///
+/// # Errors
+/// As [`Flow::watched`].
+pub fn settled(field: &dyn VectorField, start: &[f64], end: f64, slow: f64, event: Level) -> Result<Settled> {
+    let (mut state, mut now) = (start.to_vec(), 0.0);
+    loop {
+        let until = (3.0_f64 * now).clamp(1.0_f64.min(end), end);
+        let path = flow().within(1e-9).watched(field, &state, &[until - now], Watch::until(event))?;
+        state = path.end().to_vec();
+        let mut rates = vec![0.0; state.len()];
+        field.rate(&state, &mut rates);
+        let speed = rates.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        let reached = path.event.as_ref().map(|(t, _)| now + t);
+        if reached.is_some() || speed <= slow || until >= end {
+            return Ok(Settled { reached, state, speed, slow });
+        }
+        now = until;
+    }
+}
+
+/// Makes the outcome of a trial whose numbers leave the range of f64.
+pub fn not_finite() -> Outcome {
+    Outcome::failed(&Error::undefined("a number of the trial is not finite"))
+}
