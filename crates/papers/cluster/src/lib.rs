@@ -1,9 +1,10 @@
 //! Tokens as particles on a sphere: clustering, metastability and long contexts in self-attention.
 //!
-//! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]), and the [`quantities`]
-//! they share. The law of motion is that of [`attnlab_theory::particles`].
+//! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]), [`experiments`]
+//! with their settings, and the [`quantities`] they share. The law of motion is that of [`attnlab_theory::particles`].
 
 pub mod claims;
+pub mod experiments;
 pub mod formulas;
 pub mod quantities;
 pub mod setting;
@@ -82,7 +83,7 @@ const TERMS: &[(&str, &str)] = &[
 
 /// Everything in this room.
 pub fn room() -> Room {
-    Room::new("cluster", PAPERS).formulas(formulas::formulas()).terms(TERMS)
+    Room::new("cluster", PAPERS).experiments(experiments::entries()).formulas(formulas::formulas()).terms(TERMS)
 }
 
 #[cfg(test)]

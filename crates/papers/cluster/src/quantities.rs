@@ -46,6 +46,11 @@ pub const MODE: Quantity<usize> = Quantity::whole("k", "k", "number of a mode of
 pub const DELTA: Quantity<f64> =
     Quantity::real("delta", "δ", "distance of Rényi centres").unit("radian").within(open(0.0, PI));
 
+/// Words of [`PART`]: those of `cluster_trajectories`, then those of `cluster_pair`.
+pub const PARTS: [&str; 4] = ["circle", "sphere", "path", "duration"];
+/// Part of an experiment that a cell belongs to.
+pub const PART: Quantity<Word> = Quantity::word("part", "", "part of the experiment", &PARTS);
+
 /// Returns the open interval.
 pub const fn open(low: f64, high: f64) -> Domain {
     Domain::Number { low, low_in: false, high, high_in: false }

@@ -1,0 +1,3 @@
+//! Tests of the room for tokens as particles.
+
+mod experiments;
