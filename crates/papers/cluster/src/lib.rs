@@ -63,6 +63,14 @@ pub static PAPERS: &[Paper] = &[
         year: 2024,
         link: "https://arxiv.org/abs/2411.04990",
     },
+    Paper {
+        key: "rank-collapse",
+        title: "Attention is not all you need: pure attention loses rank doubly exponentially with depth",
+        authors: "Yihe Dong, Jean-Baptiste Cordonnier, Andreas Loukas",
+        venue: "ICML 2021, arXiv 2103.03404v1",
+        year: 2021,
+        link: "https://arxiv.org/abs/2103.03404",
+    },
 ];
 
 /// Terms of this room, for the glossary.

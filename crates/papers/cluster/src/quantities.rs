@@ -46,8 +46,15 @@ pub const MODE: Quantity<usize> = Quantity::whole("k", "k", "number of a mode of
 pub const DELTA: Quantity<f64> =
     Quantity::real("delta", "δ", "distance of Rényi centres").unit("radian").within(open(0.0, PI));
 
-/// Words of [`PART`]: those of `cluster_trajectories`, then those of `cluster_pair`.
-pub const PARTS: [&str; 4] = ["circle", "sphere", "path", "duration"];
+/// Standard deviation of the scores of two tokens of variance 1.
+pub const SCALE: Quantity<f64> =
+    Quantity::real("scale", "", "standard deviation of the scores of two tokens of variance 1")
+        .within(Domain::POSITIVE);
+/// Standard deviation of the residuals at the start.
+pub const START: Quantity<f64> =
+    Quantity::real("start", "", "standard deviation of the residuals at the start").within(Domain::POSITIVE);
+/// Words of [`PART`]: those of `cluster_trajectories`, of `cluster_pair` and of `cluster_collapse`.
+pub const PARTS: [&str; 6] = ["circle", "sphere", "path", "duration", "layers", "contexts"];
 /// Part of an experiment that a cell belongs to.
 pub const PART: Quantity<Word> = Quantity::word("part", "", "part of the experiment", &PARTS);
 

@@ -7,4 +7,5 @@ attnlab_lab::experiments! {
     pair::ClosestPair,
     long_contexts::LongContexts,
     first::FirstClusters,
+    collapse::Collapse,
 }

@@ -7,7 +7,7 @@ use attnlab_lab::figure::{self, Figure};
 use attnlab_lab::run::{Row, Silent};
 
 /// The experiments at settings of a second or two at most.
-const SMALL: [(&str, &str); 4] = [
+const SMALL: [(&str, &str); 5] = [
     (
         "cluster_trajectories",
         "trials = 2\ncircle_tokens = 12\nsphere_tokens = 8\ncircle_betas = [4.0]\nsphere_betas = [4.0]\nuntil = 1e3\npoints = 9",
@@ -15,6 +15,7 @@ const SMALL: [(&str, &str); 4] = [
     ("cluster_pair", "trials = 2\nbetas = [60.0]\nratios = [1.0, 3.0]\nduration_betas = [20.0, 100.0]"),
     ("cluster_long_contexts", "trials = 2\ncontexts = [50, 200]\ngammas = [0.2, 2.0]\npairs = 20"),
     ("cluster_first", "trials = 2\ntokens = 200\nbetas = [2.0, 8.0]"),
+    ("cluster_collapse", "trials = 2\ndim = 8\nlayers = 3\ntokens = 12\ncontexts = [8, 32]"),
 ];
 
 fn small(id: &str) -> Box<dyn Experiment> {
@@ -100,6 +101,20 @@ fn first_clusters_are_as_many_as_the_fastest_mode() {
         assert!(count >= 1.0 && row.number("time").unwrap() < 10.0, "{row:?}");
         if row.word("model").unwrap() == "sa" {
             assert!((0.5 * fastest..=2.0 * fastest).contains(&count), "{count} {fastest}");
+        }
+    }
+}
+
+/// The printed bound holds at every layer, for residuals from the mean too, and small ones are cubed.
+#[test]
+fn residuals_stay_below_the_bound() {
+    for row in run(&*small("cluster_collapse"), 2) {
+        let (residuals, constants) = (row.series("residual").unwrap(), row.series("constant").unwrap());
+        for (pair, constant) in residuals.windows(2).zip(&constants) {
+            let ratio = pair[1] / (constant * pair[0].powi(3));
+            assert!(ratio <= 1.0, "{pair:?} {constant}");
+            // Between 6e-6 and 3e-5 in Python for n = 32 and d = 16.
+            assert!(pair[0] > 1.0 || ratio > 1e-7, "{pair:?} {constant}");
         }
     }
 }
