@@ -91,7 +91,11 @@ const TERMS: &[(&str, &str)] = &[
 
 /// Everything in this room.
 pub fn room() -> Room {
-    Room::new("cluster", PAPERS).experiments(experiments::entries()).formulas(formulas::formulas()).terms(TERMS)
+    Room::new("cluster", PAPERS)
+        .claims(claims::all())
+        .experiments(experiments::entries())
+        .formulas(formulas::formulas())
+        .terms(TERMS)
 }
 
 #[cfg(test)]

@@ -46,6 +46,10 @@ pub const MODE: Quantity<usize> = Quantity::whole("k", "k", "number of a mode of
 pub const DELTA: Quantity<f64> =
     Quantity::real("delta", "δ", "distance of Rényi centres").unit("radian").within(open(0.0, PI));
 
+/// Number H of heads.
+pub const HEADS: Quantity<usize> = Quantity::whole("H", "H", "number of heads").within(Domain::Whole(1, 16));
+/// Number L of layers.
+pub const LAYERS: Quantity<usize> = Quantity::whole("L", "L", "number of layers").within(Domain::Whole(1, 3));
 /// Standard deviation of the scores of two tokens of variance 1.
 pub const SCALE: Quantity<f64> =
     Quantity::real("scale", "", "standard deviation of the scores of two tokens of variance 1")

@@ -1,3 +1,4 @@
 //! Tests of the room for tokens as particles.
 
+mod collapse;
 mod experiments;

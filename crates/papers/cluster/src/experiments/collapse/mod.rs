@@ -4,8 +4,8 @@ mod pictures;
 
 use crate::PAPERS;
 use crate::quantities::{PART, SCALE, START, TOKENS};
-use crate::theory::collapse::{Head, Tokens, composite_norm, constant};
-use attnlab_core::linalg::normal_matrix;
+use crate::setting::{heads, rows};
+use crate::theory::collapse::{composite_norm, constant};
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -28,19 +28,6 @@ settings! {
     }
 }
 
-impl Collapse {
-    /// Draws the heads of a layer whose scores of two tokens of variance 1 have this standard deviation.
-    fn draw(&self, scale: f64, layer: &Streams) -> Vec<Head> {
-        let d = self.dim as f64;
-        let normal = |name: &str, h: u64| normal_matrix(self.dim, self.dim, &mut layer.part(name, h));
-        let head = |h| Head {
-            scores: normal("scores", h) * (scale / d),
-            values: normal("values", h) / (d * self.heads as f64).sqrt(),
-        };
-        (0..self.heads as u64).map(head).collect()
-    }
-}
-
 impl Experiment for Collapse {
     fn cells(&self) -> Result<Vec<Params>> {
         let cell = |part: &str, n: usize, scale: f64, start: f64| {
@@ -58,14 +45,11 @@ impl Experiment for Collapse {
     /// "residual": norm ‖·‖_{1,∞} of the distance of the tokens from their mean, at the start and after every layer;
     /// "constant": printed factor 4βH/√d_qk of every layer.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let mut tokens = Tokens {
-            shared: normal_matrix(1, self.dim, &mut streams.part("shared", 0)).row(0).to_owned(),
-            residuals: normal_matrix(cell.get(TOKENS), self.dim, &mut streams.part("residuals", 0)) * cell.get(START),
-        };
+        let mut tokens = rows(cell.get(TOKENS), self.dim, cell.get(START), streams);
         let mut residuals = vec![composite_norm(tokens.residuals.view())];
         let mut constants = vec![];
         for layer in 0..self.layers as u64 {
-            let heads = self.draw(cell.get(SCALE), &streams.child("layer", layer));
+            let heads = heads(self.dim, self.heads, cell.get(SCALE), &streams.child("layer", layer));
             tokens = tokens.layer(&heads);
             residuals.push(composite_norm(tokens.residuals.view()));
             constants.push(constant(&heads));
