@@ -81,7 +81,8 @@ const LOOK_FOR_FILES: &[(&str, &str)] = &[
     ("crates/images/src/readers/cifar.rs", "a remark on the test part, which is not read"),
 ];
 
-/// Folders in which not even a random number crate may be named: closed forms, statistics, figures.
+/// Folders in which not even a random number crate may be named, besides `src/theory` of the rooms: closed forms,
+/// statistics, figures.
 const NEVER_DRAWS: &[&str] = &[
     "crates/core/src/special.rs",
     "crates/core/src/special",
@@ -90,10 +91,6 @@ const NEVER_DRAWS: &[&str] = &[
     "crates/theory/src/markov.rs",
     "crates/lab/src/figure",
     "crates/lab/src/report",
-    "crates/papers/aot/src/theory",
-    "crates/papers/denoising/src/theory",
-    "crates/papers/joma/src/theory",
-    "crates/papers/lsa/src/theory",
 ];
 
 #[test]
@@ -128,8 +125,8 @@ fn modules_depend_one_way() {
 #[test]
 fn what_must_not_draw_does_not() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for place in NEVER_DRAWS {
-        let place = root.join(place);
+    let theories = rooms().into_iter().map(|room| room.join("src/theory"));
+    for place in NEVER_DRAWS.iter().map(|place| root.join(place)).chain(theories) {
         assert!(place.exists(), "{} is gone: mend the list", place.display());
         for path in sources(&place) {
             let code = code_of(&fs::read_to_string(&path).unwrap());
@@ -211,8 +208,9 @@ fn a_violation_is_noticed() {
     assert!(makes_generators("ChaCha8Rng::seed_from_u64(1)"));
     assert!(opens_files("std::fs::File::open(path)") && opens_files("fs::read_to_string(path)"));
     assert!(!opens_files("TensorFile::open(path)") && !opens_files("input::read(kind, path)"));
-    assert_eq!(named_papers("find(\"aot.theorem1\")"), ["aot."]);
-    assert!(named_papers("let joma_like = 1;").is_empty());
+    assert_eq!(named_papers("find(\"aot.theorem1\")"), ["aot.theorem1"]);
+    assert_eq!(named_papers("attnlab_joma::room(); \"lsa.*\""), ["attnlab_joma", "lsa.*"]);
+    assert!(named_papers("let joma_like = notes.len(); cluster.weights").is_empty());
     let manifest = "[dependencies]\nattnlab-core.workspace = true\nattnlab-joma.workspace = true\n\
                     [dev-dependencies]\nattnlab-aot.workspace = true\n";
     assert_eq!(crates_of(manifest), BTreeSet::from(["core".into(), "joma".into()]));
@@ -330,26 +328,15 @@ fn without_examples(code: &str) -> String {
     rest
 }
 
-/// Prefixes of the ids of our papers that a text names.
-fn named_papers(code: &str) -> Vec<&'static str> {
-    let prefixes = [
-        "aot.",
-        "denoise.",
-        "lsa.",
-        "notes.",
-        "joma.",
-        "attnlab_aot",
-        "attnlab_joma",
-        "attnlab_lsa",
-        "attnlab_denoising",
-    ];
-    let named = |p: &&&str| {
-        code.match_indices(**p).any(|(start, _)| {
-            let before = code[..start].chars().next_back();
-            !before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '.')
-        })
-    };
-    prefixes.iter().filter(named).copied().collect()
+/// Crates of our rooms, their claims, and patterns of these such as `aot.*` that a text names.
+fn named_papers(code: &str) -> Vec<String> {
+    let claims = crate::common::claims();
+    let ids = claims.iter().map(|claim| claim.sheet().id.clone());
+    let patterns = claims.iter().map(|claim| format!("{}.*", claim.sheet().family()));
+    let crates = rooms().into_iter().map(|room| format!("attnlab_{}", room.file_name().unwrap().to_string_lossy()));
+    let names: BTreeSet<String> = ids.chain(patterns).chain(crates).collect();
+    let words = code.split(|c: char| !c.is_alphanumeric() && !['_', '.', '*'].contains(&c));
+    words.map(|word| word.trim_end_matches('.').to_string()).filter(|word| names.contains(word)).collect()
 }
 
 /// The text without comments, and without the tests at its end: they may use what they like.

@@ -41,7 +41,7 @@ pub fn formulas() -> Vec<Formula> {
         Formula {
             id: "cluster.pair_angle",
             doc: "angle of the closest pair at rescaled time s, dt = exp(beta (1 - cos angle(t))) ds",
-            source: "The mean-field dynamics of transformers, merging of the closest pair; corrected in attnlab_cluster::theory::pair",
+            source: "The mean-field dynamics of transformers, Section 5, corrected in attnlab_cluster::theory::pair",
             schema: || {
                 let mut schema = two_masses();
                 schema.push(RESCALED.required());

@@ -77,7 +77,8 @@ pub static PAPERS: &[Paper] = &[
 const TERMS: &[(&str, &str)] = &[
     (
         "SA, USA",
-        "models of tokens as particles: self-attention with the softmax, and unnormalised self-attention, where the sum over n tokens is divided by n",
+        "models of tokens as particles: self-attention with the softmax, and unnormalised self-attention, where the sum \
+         over n tokens is divided by n",
     ),
     (
         "strong Rényi centre",

@@ -100,7 +100,7 @@ impl Claim for Centres {
         if mean <= 3000.0 {
             return Ok(());
         }
-        let allowed = format!("must leave 3000 centres at most at d = {}; it leaves {mean:.0}", self.dim(params));
+        let allowed = format!("must leave at most 3000 centres; at d = {} there are {mean:.0}", self.dim(params));
         Err(Error::invalid(DELTA.name, params.get(DELTA), allowed))
     }
 
