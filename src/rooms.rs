@@ -24,4 +24,5 @@ rooms! {
     denoising = attnlab_denoising,
     joma = attnlab_joma,
     lsa = attnlab_lsa,
+    memory = attnlab_memory,
 }

@@ -19,6 +19,7 @@ Examples:
   attnlab list experiments          every figure that `attnlab run` makes
   attnlab list formulas             every closed form that `attnlab eval` takes
   attnlab list papers               every paper, as BibTeX
+  attnlab list --subject memories   the claims of the rooms with this subject
   attnlab list 'aot.*'              every claim whose id begins with aot.
   attnlab list aot.mssa_is_mhsa     the same as attnlab show aot.mssa_is_mhsa";
 
@@ -29,6 +30,9 @@ pub struct Args {
     /// `claims`, `experiments`, `formulas`, `papers`, the id of one of them, or `prefix*`
     #[arg(value_name = "WHAT", default_value = "claims")]
     what: String,
+    /// Only what belongs to rooms with this subject, such as "memories"
+    #[arg(long, value_name = "SUBJECT")]
+    subject: Option<String>,
     /// Print one JSON object per line
     #[arg(long)]
     json: bool,
@@ -54,6 +58,8 @@ pub struct ShowArgs {
 
 /// Runs `list`.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let about = args.subject.as_ref().map(|subject| catalogue.about(subject)).transpose()?;
+    let catalogue = about.as_ref().unwrap_or(catalogue);
     match args.what.as_str() {
         "claims" => {
             let listed: Vec<_> = catalogue.claims().cloned().collect();

@@ -33,6 +33,8 @@ pub struct Room {
     pub name: &'static str,
     /// Papers whose statements the room checks.
     pub papers: &'static [Paper],
+    /// Subjects, by which `attnlab list --subject` filters.
+    pub subjects: &'static [&'static str],
     /// Claims, in the order in which the papers print them.
     pub claims: Vec<Arc<dyn Claim>>,
     /// Experiments.
@@ -49,6 +51,12 @@ impl Room {
     /// Creates an empty room.
     pub fn new(name: &'static str, papers: &'static [Paper]) -> Self {
         Room { name, papers, ..Room::default() }
+    }
+
+    /// Sets the subjects of the room, in small letters: "clustering", "training dynamics".
+    pub fn subjects(mut self, subjects: &'static [&'static str]) -> Self {
+        self.subjects = subjects;
+        self
     }
 
     /// Adds a claim.
@@ -194,6 +202,29 @@ impl Catalogue {
         unique("experiment", self.experiments().map(|e| e.name))?;
         unique("formula", self.formulas().map(|f| f.id))?;
         unique("room", self.rooms.iter().map(|r| r.name))
+    }
+
+    /// Returns the catalogue of the rooms with this subject.
+    ///
+    /// # Errors
+    /// An unknown subject, with the nearest known ones.
+    ///
+    /// ```
+    /// use attnlab_lab::catalogue::{Catalogue, Room};
+    /// use attnlab_lab::toy;
+    /// let room = Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]).subjects(&["coins"]);
+    /// let catalogue = Catalogue::new().with(room).with(Room::new("empty", &[]));
+    /// assert_eq!(catalogue.about("coins")?.rooms().len(), 1);
+    /// assert!(catalogue.about("coin").err().unwrap().to_string().contains("coins"));
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn about(&self, subject: &str) -> Result<Catalogue> {
+        let rooms: Vec<Room> = self.rooms.iter().filter(|room| room.subjects.contains(&subject)).cloned().collect();
+        if rooms.is_empty() {
+            let known = self.rooms.iter().flat_map(|room| room.subjects).copied();
+            return Err(Error::unknown("subject", subject, known));
+        }
+        Ok(Catalogue { rooms })
     }
 
     /// Returns every claim.

@@ -70,6 +70,7 @@ const TERMS: &[(&str, &str)] = &[
 /// Everything in this room.
 pub fn room() -> Room {
     Room::new("aot", PAPERS)
+        .subjects(&["denoising", "unrolling", "subspaces", "trained networks"])
         .claims(claims::all())
         .experiments(experiments::entries())
         .formulas(formulas::formulas())

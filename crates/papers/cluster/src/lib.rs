@@ -93,6 +93,7 @@ const TERMS: &[(&str, &str)] = &[
 /// Everything in this room.
 pub fn room() -> Room {
     Room::new("cluster", PAPERS)
+        .subjects(&["clustering", "particles", "long contexts"])
         .claims(claims::all())
         .experiments(experiments::entries())
         .formulas(formulas::formulas())

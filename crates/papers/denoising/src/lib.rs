@@ -28,6 +28,7 @@ pub static PAPERS: &[Paper] = &[Paper {
 /// Everything in this room.
 pub fn room() -> Room {
     Room::new("denoising", PAPERS)
+        .subjects(&["denoising", "in-context learning", "memories"])
         .claims(claims::all())
         .experiments(experiments::entries())
         .formulas(formulas::formulas())

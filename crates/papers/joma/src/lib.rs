@@ -36,6 +36,7 @@ pub static PAPERS: &[Paper] = &[Paper {
 /// Everything in this room.
 pub fn room() -> Room {
     Room::new("joma", PAPERS)
+        .subjects(&["training dynamics", "sparse attention"])
         .claims(claims::all())
         .experiments(experiments::entries())
         .formulas(formulas::formulas())

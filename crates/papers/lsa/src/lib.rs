@@ -27,5 +27,9 @@ pub static PAPERS: &[Paper] = &[Paper {
 
 /// Everything in this room.
 pub fn room() -> Room {
-    Room::new("lsa", PAPERS).claims(claims::all()).experiments(experiments::entries()).formulas(formulas::formulas())
+    Room::new("lsa", PAPERS)
+        .subjects(&["in-context learning", "linear attention", "training dynamics"])
+        .claims(claims::all())
+        .experiments(experiments::entries())
+        .formulas(formulas::formulas())
 }

@@ -1,0 +1,5 @@
+//! The experiments of this room: a folder each, with code, pictures and `settings.toml`.
+
+attnlab_lab::experiments! {
+    slack::MemorySlack,
+}

@@ -1,0 +1,49 @@
+//! The figure of `memory_slack`, from its rows and the closed forms.
+
+use super::MemorySlack;
+use crate::quantities::{DIM, STRENGTH};
+use crate::theory::ramsauer::Capacity;
+use crate::theory::sphere::ln_mean;
+use attnlab_core::error::Result;
+use attnlab_lab::experiment::Described;
+use attnlab_lab::experiment::draw::{BAND, cells, ends, groups, numbers, over, tenths};
+use attnlab_lab::figure::{Axis, Figure, INK, Marker, Panel, Point, Rule, Series};
+use attnlab_lab::run::Row;
+
+pub fn figures(settings: &MemorySlack, rows: &[Row]) -> Result<Vec<Figure>> {
+    let cells = cells(MemorySlack::NAME, rows)?;
+    let panels = groups(&cells, DIM)?.into_iter().map(|(d, cells)| of_dimension(settings, d as usize, &cells));
+    let figure = Figure::fitting(MemorySlack::NAME, MemorySlack::TITLE, 3, panels.collect::<Result<_>>()?);
+    let MemorySlack { trials, most, p, .. } = settings;
+    Ok(vec![figure.captioned(format!(
+        "Patterns of length *M* on the sphere in *d* dimensions. Stored: the most patterns of a draw that are certified to \
+         have fixed points of their own. Lost: the fewest of which two are shown to share one. Both are median and 10-90 % \
+         over {trials} draws with at most {most} patterns; a point is left out where its interval goes beyond. Promised: \
+         Theorem 3 at *p* = {p}; its condition is that it promises two. Left of *βM*² = 1 the update is a contraction and \
+         stores one pattern, whatever is promised. Dashed: 1 + 1/*m*, the number of patterns at which the others have the \
+         weight of the own one.",
+    ))])
+}
+
+fn of_dimension(settings: &MemorySlack, d: usize, cells: &[&[Row]]) -> Result<Panel> {
+    let highest = 1.3 * settings.most as f64;
+    let (low, high) = ends(settings.strengths.iter().copied());
+    let strengths = (0..=200).map(|i| low * (high / low).powf(f64::from(i) / 200.0));
+    // On the unit sphere K = 1/√(d − 1).
+    let k = 1.0 / ((d - 1) as f64).sqrt();
+    let promised = strengths.clone().map(|beta| Ok(Point::at(beta, Capacity::new(d, k, beta, settings.p)?.patterns())));
+    let balanced = strengths.map(|beta| Point::at(beta, 1.0 + (-ln_mean(d, beta)).exp())).filter(|p| p.y <= highest);
+    let (x, y) = (Axis::log("*βM*²"), Axis::log("number of patterns").from_to(0.7, highest));
+    Ok(Panel::new(format!("*d* = {d}"), x, y)
+        .with_any(Series::bars("stored", 0, within(cells, "stored")?).with_interval(BAND))
+        .with_any(Series::marks("lost", 2, Marker::Open, within(cells, "lost")?).with_interval(BAND))
+        .with(Series::fitted("promised", 1, promised.collect::<Result<_>>()?))
+        .with(Series::predicted("1 + 1/*m*", INK, balanced.collect()))
+        .ruled(Rule::vertical("*βM*² = 1", 1.0).written()))
+}
+
+/// Median and 10-90 % of a number of patterns, where the interval ends within the patterns drawn.
+fn within(cells: &[&[Row]], name: &str) -> Result<Vec<Point>> {
+    let points = over(cells, STRENGTH, |cell| Ok(tenths(&numbers(cell, name)?)))?;
+    Ok(points.into_iter().filter(|point| point.high().is_finite()).collect())
+}

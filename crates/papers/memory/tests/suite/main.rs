@@ -1,0 +1,6 @@
+//! Tests of the room for associative memories.
+
+mod closed_forms;
+mod experiments;
+mod sheets;
+mod storage;
