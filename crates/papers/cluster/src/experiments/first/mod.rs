@@ -10,7 +10,7 @@ use crate::theory::modes;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
+use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField};
 use attnlab_theory::particles::{Normalisation, ParticleFlow, Particles, of_state, to_state};
 use std::f64::consts::TAU;
@@ -96,6 +96,10 @@ impl Experiment for FirstClusters {
             }
         }
         Ok(Map::from_iter([("count".into(), store::number(count)), ("time".into(), store::number(time))]))
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        memory::product(&[8, 2, cell.get(TOKENS) as u64, MOST_LOOKS as u64])
     }
 
     fn size(&self) -> String {

@@ -9,7 +9,7 @@ use attnlab_lab::experiment::Experiment;
 use attnlab_lab::experiment::draw::log_spaced;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
+use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Flow, Method};
 use attnlab_theory::particles::{Normalisation, Particles, cosines, of_state, to_state};
 use ndarray::ArrayView2;
@@ -131,6 +131,12 @@ impl Experiment for Trajectories {
             data.insert("height".into(), store::series(&heights));
         }
         Ok(data)
+    }
+
+    fn memory(&self, cell: &Params) -> u64 {
+        // Inner products, and the states with what is kept of them.
+        let n = cell.get(TOKENS) as u64;
+        memory::product(&[8, 2, n, n + 4 * self.points as u64])
     }
 
     fn size(&self) -> String {
