@@ -245,6 +245,18 @@ pub fn span<T: Copy + PartialOrd + std::fmt::Display>(values: &[T]) -> String {
     if low == high { low.to_string() } else { format!("{low} to {high}") }
 }
 
+/// Returns numbers from `first` to `last`, log-spaced.
+///
+/// ```
+/// use attnlab_lab::experiment::draw::log_spaced;
+/// assert_eq!(log_spaced(1.0, 100.0, 3), [1.0, 10.0, 100.0]);
+/// ```
+pub fn log_spaced(first: f64, last: f64, points: usize) -> Vec<f64> {
+    let end = points.saturating_sub(1);
+    let number = |i: usize| if i == end { last } else { first * (last / first).powf(i as f64 / end as f64) };
+    (0..points).map(number).collect()
+}
+
 /// Returns points (x, y) without intervals.
 pub fn points(xs: &[f64], ys: &[f64]) -> Vec<Point> {
     xs.iter().zip(ys).map(|(x, y)| Point::at(*x, *y)).collect()

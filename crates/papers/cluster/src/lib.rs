@@ -1,9 +1,10 @@
 //! Tokens as particles on a sphere: clustering, metastability and long contexts in self-attention.
 //!
-//! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]), and the [`quantities`]
-//! they share. The law of motion is that of [`attnlab_theory::particles`].
+//! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]), [`experiments`]
+//! with their settings, and the [`quantities`] they share. The law of motion is that of [`attnlab_theory::particles`].
 
 pub mod claims;
+pub mod experiments;
 pub mod formulas;
 pub mod quantities;
 pub mod setting;
@@ -62,6 +63,14 @@ pub static PAPERS: &[Paper] = &[
         year: 2024,
         link: "https://arxiv.org/abs/2411.04990",
     },
+    Paper {
+        key: "rank-collapse",
+        title: "Attention is not all you need: pure attention loses rank doubly exponentially with depth",
+        authors: "Yihe Dong, Jean-Baptiste Cordonnier, Andreas Loukas",
+        venue: "ICML 2021, arXiv 2103.03404v1",
+        year: 2021,
+        link: "https://arxiv.org/abs/2103.03404",
+    },
 ];
 
 /// Terms of this room, for the glossary.
@@ -83,7 +92,12 @@ const TERMS: &[(&str, &str)] = &[
 
 /// Everything in this room.
 pub fn room() -> Room {
-    Room::new("cluster", PAPERS).claims(claims::all()).formulas(formulas::formulas()).terms(TERMS)
+    Room::new("cluster", PAPERS)
+        .subjects(&["clustering", "particles", "long contexts"])
+        .claims(claims::all())
+        .experiments(experiments::entries())
+        .formulas(formulas::formulas())
+        .terms(TERMS)
 }
 
 #[cfg(test)]

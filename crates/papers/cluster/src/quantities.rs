@@ -46,6 +46,22 @@ pub const MODE: Quantity<usize> = Quantity::whole("k", "k", "number of a mode of
 pub const DELTA: Quantity<f64> =
     Quantity::real("delta", "δ", "distance of Rényi centres").unit("radian").within(open(0.0, PI));
 
+/// Number H of heads.
+pub const HEADS: Quantity<usize> = Quantity::whole("H", "H", "number of heads").within(Domain::Whole(1, 16));
+/// Number L of layers.
+pub const LAYERS: Quantity<usize> = Quantity::whole("L", "L", "number of layers").within(Domain::Whole(1, 3));
+/// Standard deviation of the scores of two tokens of variance 1.
+pub const SCALE: Quantity<f64> =
+    Quantity::real("scale", "", "standard deviation of the scores of two tokens of variance 1")
+        .within(Domain::POSITIVE);
+/// Standard deviation of the residuals at the start.
+pub const START: Quantity<f64> =
+    Quantity::real("start", "", "standard deviation of the residuals at the start").within(Domain::POSITIVE);
+/// Words of [`PART`]: those of `cluster_trajectories`, of `cluster_pair` and of `cluster_collapse`.
+pub const PARTS: [&str; 6] = ["circle", "sphere", "path", "duration", "layers", "contexts"];
+/// Part of an experiment that a cell belongs to.
+pub const PART: Quantity<Word> = Quantity::word("part", "", "part of the experiment", &PARTS);
+
 /// Returns the open interval.
 pub const fn open(low: f64, high: f64) -> Domain {
     Domain::Number { low, low_in: false, high, high_in: false }

@@ -1,13 +1,14 @@
 //! Starts, inner products, integration and times of computation that claims and experiments share.
 
 use crate::quantities::MODEL;
+use crate::theory::collapse::{Head, Tokens};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::normal_matrix;
-use attnlab_core::rng::Generator;
+use attnlab_core::rng::{Generator, Streams};
 use attnlab_lab::claim::{Outcome, Params, Witness};
 use attnlab_theory::dynamics::flow::{Flow, Level, Method, VectorField, Watch};
 use attnlab_theory::particles::{Normalisation, directions};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 
 /// Pairs of tokens times (d + 20) that the velocity takes in a second on one core.
 const PER_SECOND: f64 = 1e9;
@@ -43,6 +44,26 @@ pub fn other(model: Normalisation) -> Normalisation {
 /// When a normal vector is zero, which has probability 0.
 pub fn uniform(d: usize, n: usize, rng: &mut Generator) -> Result<Array2<f64>> {
     directions(normal_matrix(d, n, rng).view())
+}
+
+/// Draws the rows of n tokens for pure attention: one that they share, of variance 1, and residuals from their mean, of
+/// standard deviation `start` before it is taken off.
+pub fn rows(n: usize, d: usize, start: f64, streams: &Streams) -> Tokens {
+    let shared = normal_matrix(1, d, &mut streams.part("shared", 0)).row(0).to_owned();
+    let residuals = normal_matrix(n, d, &mut streams.part("residuals", 0)) * start;
+    let mean = residuals.sum_axis(Axis(0)) / n as f64;
+    Tokens { shared, residuals: residuals - &mean }
+}
+
+/// Draws the heads of a layer: scores of two tokens of variance 1 have the standard deviation `scale`, and values keep
+/// variances.
+pub fn heads(d: usize, count: usize, scale: f64, streams: &Streams) -> Vec<Head> {
+    let normal = |name: &str, head: u64| normal_matrix(d, d, &mut streams.part(name, head));
+    let head = |h| Head {
+        scores: normal("scores", h) * (scale / d as f64),
+        values: normal("values", h) / ((d * count) as f64).sqrt(),
+    };
+    (0..count as u64).map(head).collect()
 }
 
 /// Returns the integrator of the room: explicit, of order 5. Within 1e-10 per step, whole paths stay within 1e-7.

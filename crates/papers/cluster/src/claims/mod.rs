@@ -1,6 +1,7 @@
 //! The claims of this room, one file per statement or family of statements.
 
 mod causal;
+mod collapse;
 mod concentration;
 mod equiangular;
 mod long_context;
@@ -39,5 +40,6 @@ pub fn all() -> Vec<Arc<dyn Claim>> {
         Arc::new(renyi::Centres::CIRCLE),
         Arc::new(renyi::Centres::SPHERE),
         Arc::new(renyi::Centres::CORRECTED),
+        Arc::new(collapse::RankCollapse::PRINTED),
     ]
 }

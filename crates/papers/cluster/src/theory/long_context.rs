@@ -139,6 +139,30 @@ impl LongContext {
     }
 }
 
+/// Returns the factor γ at which a token's weight for itself goes from 0 to 1, for N uniform tokens in d = δ log N
+/// dimensions as N → ∞.
+///
+/// The other tokens have N E e^{βu} with the density (1 − u²)^{d/2} of u = ⟨x_i, x_j⟩: its logarithm over log N is the
+/// largest $1 + \frac\delta2\ln(1 - u^2) + \gamma u$, at γ = δu/(1 − u²). The token itself has γ. Both are equal where
+/// $\frac u{1+u} - \frac12\ln(1 - u^2) = \frac1\delta$.
+///
+/// ```
+/// use attnlab_cluster::theory::long_context::transition;
+/// // u = 1/2 at 1/δ = 1/3 + ln(4/3)/2.
+/// let delta = 1.0 / (1.0 / 3.0 + 0.5 * (4.0_f64 / 3.0).ln());
+/// assert!((transition(delta) - 2.0 / 3.0 * delta).abs() < 1e-14);
+/// ```
+pub fn transition(delta: f64) -> f64 {
+    let (mut low, mut high) = (0.0_f64, 1.0_f64);
+    // Halvings until u is exact to rounding for δ up to 1000.
+    for _ in 0..64 {
+        let u = 0.5 * (low + high);
+        let reached = u / (1.0 + u) - 0.5 * (-u * u).ln_1p() > delta.recip();
+        if reached { high = u } else { low = u }
+    }
+    delta * low / (1.0 - low * low)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

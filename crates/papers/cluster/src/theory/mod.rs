@@ -6,8 +6,10 @@
 //! - [`long_context`]: one attention layer on equiangular tokens at β = γ log n.
 //! - [`modes`]: growth rates of the modes of a uniform law on the circle.
 //! - [`caps`]: areas of spherical caps, which count strong Rényi centres.
+//! - [`collapse`]: the collapse of tokens under pure attention, and its printed bound.
 
 pub mod caps;
+pub mod collapse;
 pub mod equiangular;
 pub mod long_context;
 pub mod modes;

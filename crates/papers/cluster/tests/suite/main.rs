@@ -1,5 +1,7 @@
 //! Tests of the room for tokens as particles.
 
 mod closed_forms;
+mod collapse;
+mod experiments;
 mod settings;
 mod witnesses;

@@ -9,7 +9,7 @@ use attnlab_core::linalg::normal_matrix;
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::log_log_slope_of_means;
-use attnlab_lab::experiment::draw::{LEVEL, numbers, student, tenths};
+use attnlab_lab::experiment::draw::{LEVEL, log_spaced, numbers, student, tenths};
 use attnlab_lab::experiment::ranges::{Numbers, positive};
 use attnlab_lab::figure::{Measured, Point};
 use attnlab_lab::run::Row;
@@ -38,11 +38,7 @@ const FIRST: f64 = 0.1;
 
 /// Times at which a flow is shown, log-spaced up to `until`.
 pub(super) fn times(until: f64, points: usize) -> Vec<f64> {
-    let last = (points - 1) as f64;
-    let time = |i: usize| FIRST * (until / FIRST).powf(i as f64 / last);
-    let mut times: Vec<f64> = (0..points - 1).map(time).collect();
-    times.push(until);
-    times
+    log_spaced(FIRST, until, points)
 }
 
 /// Range of the last of the [`times`].

@@ -6,7 +6,7 @@ use crate::quantities::{CONDITION, CONTEXT, ETA, EXAMPLES, PART, SHIFT, SHIFTED,
 use crate::theory::printed_risk;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{BAND, band, cells, curve, groups, over, with_word};
+use attnlab_lab::experiment::draw::{BAND, band, cells, curve, groups, log_spaced, over, with_word};
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::Row;
 
@@ -177,8 +177,7 @@ fn shift(settings: &LsaFlow, what: &str, cells: &[&[Row]]) -> Result<Panel> {
             *p = Point::between(p.x, p.y / signal, p.low() / signal, p.high() / signal);
         }
         let (low, high) = (measured[0].x, measured[measured.len() - 1].x);
-        let line = (0..=60).map(|i| {
-            let c = low * (high / low).powf(f64::from(i) / 60.0);
+        let line = log_spaced(low, high, 61).into_iter().map(|c| {
             let test = test(c)?;
             Ok(Point::at(c, test.predicted(false).excess() / test.signal()))
         });

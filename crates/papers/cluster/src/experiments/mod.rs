@@ -1,0 +1,11 @@
+//! The experiments of this room: a folder each, with code, pictures and `settings.toml`.
+
+mod arcs;
+
+attnlab_lab::experiments! {
+    trajectories::Trajectories,
+    pair::ClosestPair,
+    long_contexts::LongContexts,
+    first::FirstClusters,
+    collapse::Collapse,
+}
