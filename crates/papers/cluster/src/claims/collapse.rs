@@ -43,10 +43,6 @@ impl Claim for RankCollapse {
         params.real(HEADS) * params.real(LAYERS) * (n + d) * (n + d) * (d + 20.0) * 1e-9
     }
 
-    fn promise(&self, _params: &Params) -> Promise {
-        Promise::Always
-    }
-
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let d = params.get(DIM);
         let mut tokens = rows(params.get(TOKENS), d, params.get(START), streams);

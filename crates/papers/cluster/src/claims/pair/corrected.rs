@@ -161,8 +161,8 @@ impl Claim for Duration {
     }
 }
 
-/// Bounds the share by which the time may differ from its limit: with s = 1/(β sin² θ_0) the orders 2 cos θ_0 s of β^{−1}, less than 8 s²,
-/// 60 s³ and 400 s⁴ of those after it; the end at half the angle; what the limit leaves out.
+/// Bounds the share by which the time may differ from its limit: with s = 1/(β sin² θ_0) the orders 2 cos θ_0 s of
+/// β^{−1}, less than 8 s², 60 s³ and 400 s⁴ of those after it; the end at half the angle; what the limit leaves out.
 fn next(params: &Params) -> f64 {
     let (beta, start) = (params.get(BETA), params.get(ANGLE));
     let small = 1.0 / (beta * start.sin().powi(2));
