@@ -1,11 +1,11 @@
 //! `attnlab run` and the experiment binaries, which compute rows and pictures of one experiment, and
 //! `attnlab figure`, which draws the pictures again from stored rows.
 
-use super::{finish, start_threads, usage};
+use super::{Process, finish, usage};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note};
+use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note, stop_on_signals};
 use attnlab_lab::experiment::Entry;
 use attnlab_lab::figure;
 use attnlab_lab::folder::{self, RunFolder};
@@ -93,9 +93,8 @@ pub struct FigureArgs {
 struct Standalone {
     #[command(flatten)]
     options: Options,
-    /// Threads to use [default: all]; results do not depend on it
-    #[arg(long, value_name = "N", value_parser = input::threads, allow_negative_numbers = true)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    process: Process,
 }
 
 /// Runs the program of the binary of the experiment `name`.
@@ -112,12 +111,10 @@ pub fn main(catalogue: &Catalogue, name: &str) -> ExitCode {
     );
     let command = Standalone::command().name(entry.name).about(about).after_help(examples);
     let parsed = command.try_get_matches().and_then(|m| Standalone::from_arg_matches(&m));
-    attnlab_lab::command::stop_on_signals();
+    stop_on_signals();
     Inputs::record_process();
     let status = match parsed {
-        Ok(args) => {
-            finish(start_threads(args.threads).and_then(|()| execute(entry, &args.options, &mut Out::stdout())))
-        }
+        Ok(args) => finish(args.process.configure().and_then(|()| execute(entry, &args.options, &mut Out::stdout()))),
         Err(error) => usage(&error),
     };
     ExitCode::from(status)

@@ -18,6 +18,7 @@ mod inputs;
 mod layering;
 mod report;
 mod rows;
+mod stop;
 mod sweep;
 mod sweep_cells;
 mod sweep_maps;

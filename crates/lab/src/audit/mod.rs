@@ -174,7 +174,7 @@ pub fn audit(catalogue: &Catalogue, options: &Options, progress: &dyn Progress) 
     let grid = Grid {
         manifest: Manifest::new(ID, options.seed, described(options)),
         cells: pairs.iter().map(|(claim, index)| cell(*claim, *index)).collect(),
-        trial: &|c, _, _| check_setting(pairs[c].0, options, pairs[c].1),
+        trial: &|c, _, context| check_setting(pairs[c].0, options, pairs[c].1, context.progress),
         stopping: None,
     };
     grid.run(&options.out, options.grid, progress)
@@ -220,7 +220,7 @@ fn described(options: &Options) -> Map<String, Value> {
 pub fn command(manifest: &Manifest, settings: u64) -> String {
     let mut command = format!("attnlab audit --seed {} --settings {settings}", manifest.seed);
     if let Some(limit) = manifest.settings.get("limit_s").and_then(Value::as_f64) {
-        command.push_str(&format!(" --time-limit {limit}"));
+        command.push_str(&format!(" --check-limit {limit}"));
     }
     let only = manifest.settings.get("only").and_then(Value::as_array);
     let only: Vec<&str> = only.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -231,7 +231,12 @@ pub fn command(manifest: &Manifest, settings: u64) -> String {
 }
 
 /// Checks one setting.
-fn check_setting(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map<String, Value>> {
+fn check_setting(
+    claim: &dyn Claim,
+    options: &Options,
+    index: u64,
+    progress: &dyn Progress,
+) -> Result<Map<String, Value>> {
     let id = &claim.sheet().id;
     let seed = options.seed.wrapping_add(index);
     let set = match draw::setting(claim, options.seed, index) {
@@ -239,7 +244,7 @@ fn check_setting(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map
         Err(e) => return Ok(data(Finding::Refused, Map::new(), e.to_string())),
     };
     let ended = match &options.program {
-        Some(program) => child::check(program, id, &set, seed, options.limit)?,
+        Some(program) => child::check(program, id, &set, (seed, options.limit), progress)?,
         None => here(claim, &set, seed)?,
     };
     Ok(match ended {

@@ -1,9 +1,11 @@
 //! Check of one claim at one set of parameters, from hypotheses to verdict.
 
+use super::watch::Watch;
 use super::{Progress, memory, schedule, time};
 use crate::claim::evidence::{self, Evidence};
 use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::pairs;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, MAX_TRIALS, validate_level};
 use serde::Serialize;
@@ -276,6 +278,7 @@ pub fn outcomes(
     let (cell, bytes) = (params.cell(), claim.memory(params));
     progress.start(id, trials);
     let done_so_far = AtomicU64::new(0);
+    let (watch, settings) = (Watch::new(id, trials, progress), pairs(params.as_json()));
     let done = schedule::for_each(
         &(0..trials).collect::<Vec<u64>>(),
         |_| bytes,
@@ -289,7 +292,7 @@ pub fn outcomes(
                 });
             }
             let streams = Streams::new(options.seed, drawn_as, cell, *number);
-            let outcome = trial(claim, params, &streams)?;
+            let outcome = watch.trial(*number, &settings, || trial(claim, params, &streams))?;
             // Every trial is done once, so the slot is empty.
             let _ = slots[*number as usize].set(outcome);
             done_so_far.fetch_add(1, Ordering::Relaxed);

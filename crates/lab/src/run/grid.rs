@@ -6,6 +6,7 @@
 
 use super::begun::Begun;
 use super::store::{CHECKPOINTS, Manifest, Shard, Store};
+use super::watch::Watch;
 use super::{Progress, Row, TrialContext, memory, pause, schedule};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
@@ -300,6 +301,7 @@ struct Run<'a> {
     cells_done: AtomicUsize,
     /// Results of the trials, by cell and trial, as [`Stopping::holds`] gives them.
     seen: Mutex<HashMap<(usize, u64), Option<bool>>>,
+    watch: Watch<'a>,
 }
 
 impl<'a> Run<'a> {
@@ -326,6 +328,7 @@ impl<'a> Run<'a> {
             cells_done: AtomicUsize::new(0),
             seen: Mutex::new(run_seen(grid, &hashes, store)?),
             hashes,
+            watch: Watch::new(&grid.manifest.id, 0, progress),
         };
         let mut before = 0;
         for (c, cell) in grid.cells.iter().enumerate() {
@@ -340,6 +343,7 @@ impl<'a> Run<'a> {
             run.cells_done.fetch_add(usize::from(left == 0), Ordering::Relaxed);
             before += cell.trials;
         }
+        run.watch = Watch::new(&grid.manifest.id, run.trials - run.resumed, progress);
         Ok(run)
     }
 
@@ -392,7 +396,8 @@ impl<'a> Run<'a> {
         let streams = Streams::new(manifest.seed, &manifest.id, self.hashes[c], trial);
         let context =
             TrialContext { folder: Some(self.out.join(CHECKPOINTS).join(streams.name())), progress: self.progress };
-        let data = self.inputs.within(|| (grid.trial)(c, &streams, &context))?;
+        let run = || self.inputs.within(|| (grid.trial)(c, &streams, &context));
+        let data = self.watch.trial(trial, &pairs(&cell.shown), run)?;
         if let Some(rule) = &grid.stopping {
             let held = (rule.holds)(&data)?;
             self.remember(c, trial, held);

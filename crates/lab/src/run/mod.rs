@@ -15,6 +15,7 @@ pub mod progress;
 pub mod schedule;
 pub mod store;
 pub mod time;
+pub mod watch;
 
 pub use check::{CheckOptions, CheckReport, check};
 pub use checkpoints::{Checkpoints, Clock, Restored};
