@@ -12,6 +12,7 @@ mod cli_horizon;
 #[cfg(feature = "train")]
 mod cli_train;
 mod cli_unroll;
+mod command_lines;
 mod docs;
 mod gallery;
 mod inputs;

@@ -30,6 +30,10 @@ pub struct Options {
     pub seed: u64,
     /// Seeds under which each mutant is checked.
     pub mutant_seeds: u64,
+    /// Number of trials of every claim, relative to its own number. Verdicts of other numbers stay among the rows.
+    pub times: u64,
+    /// Flag: inconclusive checks go on; see [`CheckOptions::until_decided`].
+    pub until_decided: bool,
     /// Flag: the rows in the folder are deleted first.
     pub force: bool,
 }
@@ -42,7 +46,15 @@ impl Options {
 impl Default for Options {
     /// Returns options for all claims and experiments, seed 0, one seed per mutant, into [`Options::FOLDER`].
     fn default() -> Self {
-        Options { out: Options::FOLDER.into(), only: vec![], seed: 0, mutant_seeds: 1, force: false }
+        Options {
+            out: Options::FOLDER.into(),
+            only: vec![],
+            seed: 0,
+            mutant_seeds: 1,
+            times: 1,
+            until_decided: false,
+            force: false,
+        }
     }
 }
 
@@ -120,7 +132,7 @@ pub fn reproduce(
         catalogue,
         options,
         progress,
-        checks: CheckOptions { seed: options.seed, ..CheckOptions::default() },
+        checks: CheckOptions { seed: options.seed, until_decided: options.until_decided, ..CheckOptions::default() },
         store: None,
         manifest: Manifest::new(report::VERDICTS, options.seed, settings(options)),
         steps,
@@ -238,12 +250,16 @@ impl Work<'_> {
     }
 
     fn claim(&mut self, claim: &Arc<dyn Claim>) -> Result<Checked> {
-        let (set, id) = (Map::new(), &claim.sheet().id);
+        let (set, id, times) = (Map::new(), &claim.sheet().id, self.options.times);
+        let trials = claim.default_trials(&Params::resolve(&claim.schema(), &set)?).saturating_mul(times);
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<Checked> {
-            Ok(Checked::here(claim, check(&**claim, &set, options, progress)?))
+            let options = CheckOptions { trials: Some(trials), ..options.clone() };
+            Ok(Checked::here(claim, check(&**claim, &set, &options, progress)?))
         };
-        let verdict =
-            self.once(&**claim, id, None, &set, &|options, progress| compute(options, progress).map(Found::Claim))?;
+        let name = report::row_name(id, None);
+        let verdict = self.once(&**claim, (name, times - 1), &set, &|options, progress| {
+            compute(options, progress).map(Found::Claim)
+        })?;
         match verdict {
             Found::Claim(checked) => Ok(checked),
             // A row of a mutant under the name of a claim: not of this version.
@@ -258,7 +274,8 @@ impl Work<'_> {
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<MutantResult> {
             Ok(MutantResult::here(mutant, run::mutant(id, mutant, options, seeds, progress)?))
         };
-        let verdict = self.once(&*mutant.claim, id, Some(mutant.name), &set, &|options, progress| {
+        let name = report::row_name(id, Some(mutant.name));
+        let verdict = self.once(&*mutant.claim, (name, 0), &set, &|options, progress| {
             compute(options, progress).map(Found::Mutant)
         })?;
         match verdict {
@@ -268,24 +285,22 @@ impl Work<'_> {
         }
     }
 
-    /// Returns the verdict of its row, or computes and stores it. A verdict whose interval is not finite has
+    /// Returns the verdict of the row of this name and number, or computes and stores it. A verdict whose interval is not finite has
     /// no JSON form, so its row cannot be read and it is computed again.
     fn once(
         &mut self,
         claim: &dyn Claim,
-        id: &str,
-        mutant: Option<&str>,
+        (name, number): (String, u64),
         set: &Map<String, Value>,
         compute: &dyn Fn(&CheckOptions, &dyn Progress) -> Result<Found>,
     ) -> Result<Found> {
         let params = Params::resolve(&claim.schema(), set)?;
-        let name = report::row_name(id, mutant);
         let cell = attnlab_core::rng::hash(format!("{name}/{}", params.cell()).as_bytes());
         let Some(store) = &self.store else {
             return compute(&self.checks, self.progress);
         };
         let rows = store.existing();
-        let stored = rows.iter().find(|r| r.cell == store::cell_name(cell));
+        let stored = rows.iter().find(|r| r.cell == store::cell_name(cell) && r.trial == number);
         let restored = stored.map(|row| report::restore(row, self.catalogue));
         let verdict = match restored {
             Some(Ok(verdict)) => verdict,
@@ -293,7 +308,7 @@ impl Work<'_> {
                 let verdict = compute(&self.checks, self.progress).map_err(|e| self.resumable(e))?;
                 if stored.is_none() {
                     let (parameters, data) = report::keep(&verdict);
-                    store.append(&Row::new(&self.manifest, cell, 0, parameters, data))?;
+                    store.append(&Row::new(&self.manifest, cell, number, parameters, data))?;
                 }
                 verdict
             }
@@ -341,7 +356,11 @@ impl Work<'_> {
 
 /// Returns the settings on which the rows depend besides the seed.
 fn settings(options: &Options) -> Map<String, Value> {
-    Map::from_iter([("mutant_seeds".to_string(), options.mutant_seeds.into())])
+    let mut settings = Map::from_iter([("mutant_seeds".to_string(), options.mutant_seeds.into())]);
+    if options.until_decided {
+        settings.insert("until_decided".into(), true.into());
+    }
+    settings
 }
 
 /// Returns the command that writes the same report.
@@ -349,6 +368,12 @@ fn command(options: &Options) -> String {
     let mut command = format!("attnlab reproduce --seed {}", options.seed);
     if options.mutant_seeds != 1 {
         command.push_str(&format!(" --mutant-seeds {}", options.mutant_seeds));
+    }
+    if options.times != 1 {
+        command.push_str(&format!(" --times {}", options.times));
+    }
+    if options.until_decided {
+        command.push_str(" --until-decided");
     }
     if options.out != Path::new(Options::FOLDER) {
         let folder = attnlab_core::format::quoted(&options.out.display().to_string());

@@ -63,8 +63,9 @@ pub fn check(
 /// ever without using them.
 const PATIENCE: u32 = 20;
 
-/// Waits for the end and returns the exit status, None inside for a signal; None after a kill, at the limit or
-/// when the user has asked to stop. The limit is one of processor time where the system tells it (Linux), so that a busy machine makes no check slow.
+/// Waits for the end and returns the exit status, None inside for a signal; None after a kill, at the limit or when the
+/// user has asked to stop. The limit is one of processor time where the system tells it (Linux), so that a busy machine
+/// makes no check slow.
 fn wait(child: &mut Child, limit: Duration, progress: &dyn Progress) -> Option<Option<i32>> {
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);

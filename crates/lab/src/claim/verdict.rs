@@ -233,6 +233,20 @@ pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictK
     }
 }
 
+/// Returns `true` if this interval of the probability that a trial holds, or a closed form, decides a claim that
+/// [counts events](super::Claim::counts_events). A promise about every trial is only ever refuted before the last.
+pub fn is_decided(claim: &dyn super::Claim, params: &super::Params, interval: Estimate) -> bool {
+    let promise = claim.promise(params);
+    let least = match promise {
+        Promise::Always => return interval.value < 1.0,
+        Promise::AtLeast(q) => q,
+        Promise::FailsAtMost(rate) => 1.0 - rate,
+        Promise::MeanIn(..) => return false,
+    };
+    let by_trials = interval.high < least || !claim.partial(params) && interval.low >= least;
+    by_trials || foreseen(promise, claim.computed(params)).is_some()
+}
+
 /// Computes the p-value of a verdict, not adjusted for multiplicity: the least α = 1 - level at which the
 /// same trials give the same verdict, twice the smaller tail as in the intervals. None where the verdict
 /// does not depend on the level: it was computed, a single trial decides it, or it is neither supported

@@ -3,7 +3,7 @@
 use super::{RunFolder, no_rows};
 use crate::audit::{self, Summary};
 use crate::catalogue::Catalogue;
-use crate::report::{Checked, Found, MutantResult, Picture, VERDICTS, restore};
+use crate::report::{Checked, Found, MutantResult, Picture, VERDICTS, latest, restore};
 use crate::run::Row;
 use crate::run::store::{self, Manifest};
 use attnlab_core::error::{Error, Result};
@@ -111,7 +111,7 @@ impl Contents {
         let stored = store::read(folder)?;
         let dropped = stored.dropped.iter().map(|d| format!("warning: {d}"));
         self.notes.extend(dropped);
-        for row in &stored.rows {
+        for row in latest(&stored.rows) {
             match restore(row, catalogue) {
                 Ok(Found::Claim(checked)) => self.checks.push(checked),
                 Ok(Found::Mutant(mutant)) => self.mutants.push(mutant),

@@ -13,7 +13,7 @@ mod table;
 
 pub use math::mathml;
 pub use origin::{Origin, machine};
-pub use rows::{Found, ID as VERDICTS, keep, restore, row_name};
+pub use rows::{Found, ID as VERDICTS, keep, latest, restore, row_name};
 
 use crate::audit::Summary;
 use crate::claim::{Claim, VerdictKind};

@@ -45,8 +45,9 @@ pub struct Stopping<'a> {
     pub every: u64,
     /// Decides from its data whether a trial held; None for an uninformative trial.
     pub holds: Holds<'a>,
-    /// Decides from the numbers of trials that held and of informative trials whether a cell may stop.
-    pub enough: &'a (dyn Fn(u64, u64) -> Result<bool> + Sync),
+    /// Decides from the number of the cell and the numbers of trials that held and of informative trials whether the
+    /// cell may stop.
+    pub enough: &'a (dyn Fn(usize, u64, u64) -> Result<bool> + Sync),
 }
 
 /// Trials that the rows of a run lack.
@@ -183,10 +184,10 @@ impl Grid<'_> {
             .filter_map(|cell| Some((cell.first()?.cell.as_str(), cell)))
             .collect();
         let mut missing = Missing::default();
-        for (cell, hash) in self.cells.iter().zip(self.hashes()) {
+        for (c, (cell, hash)) in self.cells.iter().zip(self.hashes()).enumerate() {
             let name = super::store::cell_name(hash);
             let rows = by_name.get(name.as_str()).copied().unwrap_or_default();
-            let wanted = self.wanted(cell, rows)?;
+            let wanted = self.wanted(c, rows)?;
             let there: HashSet<u64> = rows.iter().map(|r| r.trial).collect();
             let absent = (0..wanted).filter(|t| !there.contains(t)).count() as u64;
             if absent > 0 && missing.first.is_none() {
@@ -218,7 +219,8 @@ impl Grid<'_> {
     }
 
     /// Computes the number of trials that a cell must have, from its rows.
-    fn wanted(&self, cell: &Cell, rows: &[Row]) -> Result<u64> {
+    fn wanted(&self, c: usize, rows: &[Row]) -> Result<u64> {
+        let cell = &self.cells[c];
         let Some(stopping) = &self.stopping else {
             return Ok(cell.trials);
         };
@@ -230,7 +232,7 @@ impl Grid<'_> {
             counts.add((stopping.holds)(&row.data)?);
             if i as u64 + 1 == stopping.reach(reach, cell.trials) {
                 reach = i as u64 + 1;
-                if stopping.ends(counts)? {
+                if stopping.ends(c, counts)? {
                     return Ok(reach);
                 }
             }
@@ -254,9 +256,9 @@ impl Counts {
 }
 
 impl Stopping<'_> {
-    /// Returns `true` if a cell with these counts may stop.
-    fn ends(&self, counts: Counts) -> Result<bool> {
-        Ok(counts.informative > 0 && (self.enough)(counts.held, counts.informative)?)
+    /// Returns `true` if the cell of this number may stop with these counts.
+    fn ends(&self, c: usize, counts: Counts) -> Result<bool> {
+        Ok(counts.informative > 0 && (self.enough)(c, counts.held, counts.informative)?)
     }
 
     /// Returns the trial number up to which the round after `reach` goes, at most `most`.
@@ -451,7 +453,7 @@ impl<'a> Run<'a> {
         drop(seen);
         let mut counts = Counts::default();
         state.held.iter().for_each(|held| counts.add(*held));
-        state.open = state.reach < most && !rule.ends(counts)?;
+        state.open = state.reach < most && !rule.ends(c, counts)?;
         if !state.open && state.reach < most {
             // The trials that need not be done.
             self.progress.advance(most - state.reach);

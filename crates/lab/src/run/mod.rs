@@ -4,6 +4,7 @@ mod begun;
 pub mod check;
 pub mod checkpoints;
 pub mod context;
+mod decide;
 pub mod disk;
 pub mod export;
 pub mod files;

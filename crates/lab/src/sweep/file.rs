@@ -2,7 +2,7 @@
 
 use super::axes::{Axis, Range};
 use super::keys::refuse_unknown;
-use super::{Beyond, Expression, Of, Stop, Sweep};
+use super::{Beyond, Expression, Of, Stop, Sweep, Until};
 use crate::run::store::{Manifest, number};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
@@ -109,7 +109,10 @@ impl Sweep {
         }
         if let Some(stop) = self.stop {
             let rule = Sequence::NAME;
-            let stop = json!({"rule": rule, "width": stop.width, "every": stop.every});
+            let stop = match stop.until {
+                Until::Width(width) => json!({"rule": rule, "width": width, "every": stop.every}),
+                Until::Decided => json!({"rule": rule, "until": DECIDED, "every": stop.every}),
+            };
             settings.insert("stop".into(), stop);
         }
         settings.insert("set".into(), Value::Object(self.set.clone()));
@@ -241,16 +244,30 @@ fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
     Ok(Range { from, to, steps, log, multiple_of: multiple_of.transpose()? })
 }
 
+/// Value of `stop.until`.
+const DECIDED: &str = "decided";
+
 fn stop(value: &Value) -> Result<Stop> {
     let given = table("stop", value)?;
     refuse_unknown("stop", given)?;
-    let width = given.get("width").unwrap_or(&Value::Null);
-    let allowed = "must be a number in (0, 1); a cell stops once its interval is no wider";
-    let invalid = || {
-        let shown = if width.is_null() { "(not set)".into() } else { width.to_string() };
-        Error::invalid("stop.width", shown, allowed)
+    let until = match (given.get("until"), given.get("width")) {
+        (Some(until), None) if until == DECIDED => Until::Decided,
+        (Some(until), None) => {
+            let allowed = format!("must be \"{DECIDED}\". For an interval of some width write width instead");
+            return Err(Error::invalid("stop.until", until, allowed));
+        }
+        (Some(_), Some(width)) => {
+            let allowed = "must be left out beside until; a cell stops by the one or the other";
+            return Err(Error::invalid("stop.width", width, allowed));
+        }
+        (None, width) => {
+            let allowed = "must be a number in (0, 1); a cell stops once its interval is no wider. Or write until = \
+                           \"decided\"";
+            let shown = || width.map_or("(not set)".into(), Value::to_string);
+            let number = width.and_then(Value::as_f64).filter(|w| *w > 0.0 && *w < 1.0);
+            Until::Width(number.ok_or_else(|| Error::invalid("stop.width", shown(), allowed))?)
+        }
     };
-    let width = width.as_f64().filter(|w| *w > 0.0 && *w < 1.0).ok_or_else(invalid)?;
     if let Some(rule) = given.get("rule")
         && rule != Sequence::NAME
     {
@@ -258,7 +275,7 @@ fn stop(value: &Value) -> Result<Stop> {
         return Err(Error::invalid("stop.rule", rule, allowed));
     }
     let every = given.get("every").map(|v| whole("stop.every", v, 1, MAX_TRIALS));
-    Ok(Stop { width, every: every.transpose()?.unwrap_or(10) })
+    Ok(Stop { until, every: every.transpose()?.unwrap_or(10) })
 }
 
 fn beyond(value: &Value) -> Result<Beyond> {

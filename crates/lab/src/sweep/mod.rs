@@ -39,11 +39,13 @@ pub use plan::{Part, Plan};
 pub use summary::{CellSummary, summarise, write_summary};
 
 use crate::catalogue::Catalogue;
+use crate::claim::verdict::is_decided;
+use crate::claim::{Claim, Params};
 use crate::run::grid::{GridOptions, RunReport};
 use crate::run::{Progress, store};
 use attnlab_core::error::Result;
 use attnlab_core::input::Inputs;
-use attnlab_core::stats::{Estimate, Sequence};
+use attnlab_core::stats::Sequence;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -106,24 +108,36 @@ impl Beyond {
 }
 
 /// Stopping rule by the confidence sequence [`Sequence`]: a cell stops at the first multiple of `every`
-/// trials at which the interval of its probability is no wider than `width`. It depends only on the
+/// trials at which the interval of its probability is as `until` says. It depends only on the
 /// cell's own trials, in the order of their numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
-    /// Width of the interval at which to stop.
-    pub width: f64,
+    /// Interval at which to stop.
+    pub until: Until,
     /// Number of trials between two looks at the interval.
     pub every: u64,
 }
 
+/// Interval at which a cell stops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// No wider than this.
+    Width(f64),
+    /// On one side of the promise of the claim, so that the cell is supported or refuted.
+    Decided,
+}
+
 impl Stop {
-    /// Decides whether a cell may stop after `trials` trials of which `held` hold.
+    /// Decides whether a cell with these parameters may stop after `trials` trials of which `held` hold.
     ///
     /// # Errors
     /// As [`Sequence::interval`].
-    pub fn enough(&self, held: u64, trials: u64, level: f64) -> Result<bool> {
-        let Estimate { low, high, .. } = Sequence::new(level)?.interval(held, trials)?;
-        Ok(high - low <= self.width)
+    pub fn enough(&self, claim: &dyn Claim, params: &Params, (held, trials): (u64, u64), level: f64) -> Result<bool> {
+        let interval = Sequence::new(level)?.interval(held, trials)?;
+        Ok(match self.until {
+            Until::Width(width) => interval.high - interval.low <= width,
+            Until::Decided => is_decided(claim, params, interval),
+        })
     }
 }
 
@@ -132,9 +146,13 @@ impl Sweep {
     pub fn budget(&self) -> String {
         match self.stop {
             None => "fixed".into(),
-            Some(Stop { width, every }) => {
+            Some(Stop { until, every }) => {
                 let rule = Sequence::NAME;
-                format!("{rule} confidence sequence, width <= {width}, looked at every {every} trials")
+                let until = match until {
+                    Until::Width(width) => format!("width <= {width}"),
+                    Until::Decided => "until decided".to_string(),
+                };
+                format!("{rule} confidence sequence, {until}, looked at every {every} trials")
             }
         }
     }

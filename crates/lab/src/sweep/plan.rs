@@ -168,8 +168,8 @@ impl Plan {
             }
             Work::Claim { claim, sweep } => {
                 let budget = sweep.budget();
-                let enough = |held, trials| match sweep.stop {
-                    Some(stop) => stop.enough(held, trials, sweep.level),
+                let enough = |c: usize, held, trials| match sweep.stop {
+                    Some(stop) => stop.enough(&**claim, &self.cells[c].params, (held, trials), sweep.level),
                     None => Ok(false),
                 };
                 let stopping = sweep.stop.map(|stop| Stopping { every: stop.every, holds: &held, enough: &enough });
