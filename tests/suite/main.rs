@@ -23,6 +23,7 @@ mod stop;
 mod sweep;
 mod sweep_cells;
 mod sweep_maps;
+mod top_up;
 #[cfg(unix)]
 mod transcripts;
 mod tutorial;

@@ -10,6 +10,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
+/// Settings for the number of trials, of [experiments](crate::experiment::Experiment::trials) and of sweeps.
+pub const TRIALS: [&str; 2] = ["trials", "seeds"];
+
 /// Identity of the run whose rows a folder holds: `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -79,6 +82,18 @@ impl Manifest {
         // The order of equal paths stays, so that the earlier one is kept.
         self.inputs.sort_by(|a, b| a.path.cmp(&b.path));
         self.inputs.dedup_by(|later, earlier| later.path == earlier.path);
+    }
+
+    /// Returns `true` if the other run has more trials than this one and differs in nothing else, so that every row of
+    /// this run is one of that run too.
+    pub fn grows_to(&self, wanted: &Manifest) -> bool {
+        TRIALS.iter().any(|name| {
+            let trials = |m: &Manifest| m.settings.get(*name).and_then(Value::as_u64);
+            let Some((fewer, more)) = trials(self).zip(trials(wanted)) else { return false };
+            let mut grown = self.clone();
+            grown.settings.insert(name.to_string(), more.into());
+            fewer < more && grown.difference(wanted).is_none()
+        })
     }
 
     /// Describes the first difference between two runs; None for the same run. Of the inputs, those are compared that

@@ -26,7 +26,7 @@ mod manifest;
 mod read;
 mod row;
 
-pub use manifest::{Manifest, Shard};
+pub use manifest::{Manifest, Shard, TRIALS};
 pub use read::{Rows, by_cell, canonical, read, read_all};
 pub use row::{Row, as_number, cell_name, number, series};
 
@@ -82,7 +82,8 @@ impl Appender {
 
 impl Store {
     /// Opens `folder` for the rows of the run that `manifest` describes, and reads the rows in it.
-    /// A torn last line is cut off. With `force`, rows of another run are deleted first.
+    /// A torn last line is cut off. With `force`, rows of another run are deleted first. Rows of the same run with fewer
+    /// trials are rows of this one: a trial is a function of its number.
     ///
     /// The [inputs](attnlab_core::input) of the run under way are part of its identity. Those that the folder names are
     /// hashed again, also if this process has not opened them: rows of other inputs are rows of another run.
@@ -194,15 +195,19 @@ fn lock(file: &File, path: &Path) -> Result<()> {
 fn claim_folder(folder: &Path, manifest: &Manifest, shard: Shard, force: bool) -> Result<NotedInputs> {
     let files = row_files(folder)?;
     // With --force a manifest that cannot be read is no reason to stop.
-    let here = if force { Manifest::read(folder).unwrap_or(None) } else { Manifest::read(folder)? };
+    let mut here = if force { Manifest::read(folder).unwrap_or(None) } else { Manifest::read(folder)? };
     let recorder = Inputs::current().unwrap_or_default();
     let opened = recorder.records()?;
     let mut manifest = manifest.clone();
-    let problem = match &here {
+    let problem = match &mut here {
         Some(here) => {
             let mut now = manifest.clone();
             now.add_inputs(&opened);
             now.add_inputs(&inputs::again(&here.inputs, &now.inputs)?);
+            if shard.is_whole() && here.grows_to(&now) {
+                ensure_no_shards(&files)?;
+                here.settings = now.settings.clone();
+            }
             here.difference(&now).or_else(|| inputs::added(&here.inputs, &opened))
         }
         None if files.is_empty() => None,
@@ -235,6 +240,19 @@ fn claim_folder(folder: &Path, manifest: &Manifest, shard: Shard, force: bool) -
         None => manifest.add_inputs(&opened),
     }
     NotedInputs::begin(folder, manifest, shard, recorder, exists)
+}
+
+/// Refuses rows of shards, which divide the trials of a run by their numbers in the whole run.
+fn ensure_no_shards(files: &[PathBuf]) -> Result<()> {
+    let whole = Shard::WHOLE.file();
+    match files.iter().find(|file| file.file_name().is_none_or(|name| name != whole.as_str())) {
+        None => Ok(()),
+        Some(shard) => {
+            let problem = "it holds a shard of the run with fewer trials, and with more of them shards divide them in \
+                           another way. Give attnlab merge, and then the larger number in the merged folder";
+            Err(Error::Content { path: shard.clone(), problem: problem.into() })
+        }
+    }
 }
 
 /// Refuses a folder of a run of `id` whose inputs have changed since. It is called before the inputs are read, so that a
