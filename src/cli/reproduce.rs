@@ -44,6 +44,9 @@ pub struct Args {
     /// Start anew: delete the rows that the folder holds
     #[arg(long)]
     force: bool,
+    /// Keep the rows that another build of attnlab has computed; rows and reports then name every build
+    #[arg(long)]
+    mix_builds: bool,
 }
 
 /// Runs the command.
@@ -54,6 +57,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         seed: args.seed,
         mutant_seeds: args.mutant_seeds,
         force: args.force,
+        mix_builds: args.mix_builds,
     };
     let summary = reproduce(catalogue, &options, &Bar::new(), &mut |event| match event {
         Event::Checked { check, refuted, mutants } => out.line(&line(&check.report, refuted, mutants)),
