@@ -15,6 +15,7 @@ mod cli_unroll;
 mod docs;
 mod gallery;
 mod inputs;
+mod kills;
 mod layering;
 mod report;
 mod rows;
@@ -23,4 +24,5 @@ mod sweep_cells;
 mod sweep_maps;
 #[cfg(unix)]
 mod transcripts;
+mod trust;
 mod tutorial;
