@@ -9,8 +9,7 @@ use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note, sto
 use attnlab_lab::experiment::Entry;
 use attnlab_lab::figure;
 use attnlab_lab::folder::{self, RunFolder};
-use attnlab_lab::run::Row;
-use attnlab_lab::run::store::{self, Manifest};
+use attnlab_lab::run::store::Manifest;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -138,15 +137,6 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
     let how = (options.seed, options.rows);
     folder::keep(entry, &*experiment, how, &folder, out)?;
     Ok(Status::Expected)
-}
-
-/// Reads the rows of a folder and warns on standard error about dropped ones.
-pub(super) fn rows_of(folder: &Path) -> Result<Vec<Row>> {
-    let stored = store::read(folder)?;
-    for dropped in &stored.dropped {
-        note(&format!("warning: {dropped}"));
-    }
-    Ok(stored.rows)
 }
 
 /// Runs `attnlab figure`.

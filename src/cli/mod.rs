@@ -17,6 +17,7 @@ mod glossary;
 mod list;
 mod merge;
 mod new;
+mod repair;
 mod report;
 mod reproduce;
 mod sweep;
@@ -103,6 +104,7 @@ enum Command {
     Sweep(sweep::Args),
     Merge(merge::Args),
     Export(export::Args),
+    Repair(repair::Args),
     Report(report::Args),
     New(new::Args),
     Glossary(glossary::Args),
@@ -167,7 +169,8 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
         Command::Figure(args) => experiment::figure(args, catalogue, out),
         Command::Sweep(args) => sweep::run(args, catalogue, out),
         Command::Merge(args) => merge::run(args, catalogue, out),
-        Command::Export(args) => export::run(args, out),
+        Command::Export(args) => export::run(args, catalogue, out),
+        Command::Repair(args) => repair::run(args, catalogue, out),
         Command::Report(args) => report::run(args, catalogue, out),
         Command::New(args) => new::run(args, out),
         Command::Glossary(args) => glossary::run(args, catalogue, out),

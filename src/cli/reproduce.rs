@@ -52,6 +52,9 @@ pub struct Args {
     /// Start anew: delete the rows that the folder holds
     #[arg(long)]
     force: bool,
+    /// Keep the rows that another build of attnlab has computed; rows and reports then name every build
+    #[arg(long)]
+    mix_builds: bool,
 }
 
 /// Runs the command.
@@ -64,6 +67,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         times: args.times,
         until_decided: args.until_decided,
         force: args.force,
+        mix_builds: args.mix_builds,
     };
     let summary = reproduce(catalogue, &options, &Bar::new(), &mut |event| match event {
         Event::Checked { check, refuted, mutants } => out.line(&line(&check.report, refuted, mutants)),

@@ -16,6 +16,7 @@ mod command_lines;
 mod docs;
 mod gallery;
 mod inputs;
+mod kills;
 mod layering;
 mod report;
 mod rows;
@@ -26,4 +27,5 @@ mod sweep_maps;
 mod top_up;
 #[cfg(unix)]
 mod transcripts;
+mod trust;
 mod tutorial;

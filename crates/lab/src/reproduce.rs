@@ -9,9 +9,9 @@ use crate::claim::{Claim, Mutant};
 use crate::experiment::{self, Entry, RunOptions};
 use crate::figure;
 use crate::folder;
-use crate::report::{self, Checked, Found, MutantResult, Origin, Picture, Report};
-use crate::run::store::{self, Manifest, Row, Shard, Store};
-use crate::run::{self, CheckOptions, Progress, check};
+use crate::report::{self, Checked, Found, MutantResult, Picture, Report};
+use crate::run::store::{self, Manifest, Opening, Row, Store};
+use crate::run::{self, CheckOptions, Origin, Progress, check};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use serde_json::{Map, Value};
@@ -36,6 +36,8 @@ pub struct Options {
     pub until_decided: bool,
     /// Flag: the rows in the folder are deleted first.
     pub force: bool,
+    /// Flag: rows of other builds are kept beside those of this one.
+    pub mix_builds: bool,
 }
 
 impl Options {
@@ -54,6 +56,7 @@ impl Default for Options {
             times: 1,
             until_decided: false,
             force: false,
+            mix_builds: false,
         }
     }
 }
@@ -134,6 +137,7 @@ pub fn reproduce(
         progress,
         checks: CheckOptions { seed: options.seed, until_decided: options.until_decided, ..CheckOptions::default() },
         store: None,
+        rows: vec![],
         manifest: Manifest::new(report::VERDICTS, options.seed, settings(options)),
         steps,
         done: 0,
@@ -211,6 +215,8 @@ struct Work<'a> {
     progress: &'a dyn Progress,
     checks: CheckOptions,
     store: Option<Store>,
+    /// Verdicts that were there before.
+    rows: Vec<Row>,
     manifest: Manifest,
     /// Number of checks and experiments.
     steps: u64,
@@ -220,10 +226,12 @@ struct Work<'a> {
 impl Work<'_> {
     fn open(&mut self, on: &mut dyn FnMut(Event) -> Result<()>) -> Result<()> {
         let (out, force) = (&self.options.out, self.options.force);
-        let store = Store::open(out, &self.manifest, Shard::WHOLE, force)?;
-        for dropped in store.dropped() {
-            on(Event::Note(format!("warning: {dropped}")))?;
+        let opening = Opening { force, mix_builds: self.options.mix_builds, ..Opening::default() };
+        let store = Store::open(out, &self.manifest, &opening)?;
+        for note in store.notes() {
+            on(Event::Note(format!("warning: {note}")))?;
         }
+        self.rows = store.existing().rows()?;
         self.store = Some(store);
         Ok(())
     }
@@ -299,8 +307,7 @@ impl Work<'_> {
         let Some(store) = &self.store else {
             return compute(&self.checks, self.progress);
         };
-        let rows = store.existing();
-        let stored = rows.iter().find(|r| r.cell == store::cell_name(cell) && r.trial == number);
+        let stored = self.rows.iter().find(|r| r.cell == store::cell_name(cell) && r.trial == number);
         let restored = stored.map(|row| report::restore(row, self.catalogue));
         let verdict = match restored {
             Some(Ok(verdict)) => verdict,
@@ -308,6 +315,7 @@ impl Work<'_> {
                 let verdict = compute(&self.checks, self.progress).map_err(|e| self.resumable(e))?;
                 if stored.is_none() {
                     let (parameters, data) = report::keep(&verdict);
+                    store.pause(self.progress)?;
                     store.append(&Row::new(&self.manifest, cell, number, parameters, data))?;
                 }
                 verdict
@@ -327,15 +335,18 @@ impl Work<'_> {
         let started = Instant::now();
         let experiment = entry.configure(true, None, &toml::Table::new())?;
         let (seed, out) = (self.options.seed, &self.options.out);
-        let options = RunOptions { seed, force: self.options.force, ..RunOptions::default() };
+        let command = folder::command(entry, &*experiment, seed)?;
+        let options = RunOptions {
+            seed,
+            force: self.options.force,
+            mix_builds: self.options.mix_builds,
+            command: Some(&command),
+            ..RunOptions::default()
+        };
         let folder = out.join("rows").join(entry.name);
         let report = experiment::run(&*experiment, &folder, &options, self.progress)?;
         for dropped in &report.dropped {
             on(Event::Note(format!("warning: {dropped}")))?;
-        }
-        let command = folder::command(entry, &*experiment, seed)?;
-        if report.computed > 0 {
-            Origin::here(command.clone()).note(&folder)?;
         }
         let figures = experiment.figures(&report.rows)?;
         let figures = folder::with_size(figures, entry, &*experiment)?;

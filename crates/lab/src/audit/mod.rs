@@ -14,7 +14,7 @@ pub use summary::{Count, Summary, Surprise};
 
 use crate::catalogue::Catalogue;
 use crate::claim::{Claim, VerdictKind};
-use crate::run::grid::{Cell, Grid, GridOptions, RunReport};
+use crate::run::grid::{Cell, Cells, Grid, GridOptions, RunReport};
 use crate::run::store::Manifest;
 use crate::run::{CheckOptions, Progress, Silent, check};
 use attnlab_core::error::{Error, Result};
@@ -49,7 +49,7 @@ pub struct Options {
     /// checks run in this process, without a time limit.
     pub program: Option<PathBuf>,
     /// Part of the settings that is checked, and whether rows of another run are deleted.
-    pub grid: GridOptions,
+    pub grid: GridOptions<'static>,
 }
 
 /// Result of the check at one setting.
@@ -173,11 +173,11 @@ pub fn audit(catalogue: &Catalogue, options: &Options, progress: &dyn Progress) 
     let pairs: Vec<(&dyn Claim, u64)> = pairs.collect();
     let grid = Grid {
         manifest: Manifest::new(ID, options.seed, described(options)),
-        cells: pairs.iter().map(|(claim, index)| cell(*claim, *index)).collect(),
-        trial: &|c, _, context| check_setting(pairs[c].0, options, pairs[c].1, context.progress),
+        cells: Cells::listed(pairs.iter().map(|(claim, index)| cell(*claim, *index)).collect())?,
+        trial: &|c, _, _, context| check_setting(pairs[c].0, options, pairs[c].1, context.progress),
         stopping: None,
     };
-    grid.run(&options.out, options.grid, progress)
+    grid.run(&options.out, options.grid, progress)?.into_report()
 }
 
 impl Default for Options {

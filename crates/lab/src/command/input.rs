@@ -42,7 +42,7 @@ impl Parameters {
     }
 }
 
-/// Options of commands that write rows: `--shard` and `--force`.
+/// Options of commands that write rows.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct RowOptions {
     /// Run one part of the trials only, I from 0 to N-1
@@ -52,12 +52,15 @@ pub struct RowOptions {
     /// Delete the rows of another run that the folder holds
     #[arg(long)]
     pub force: bool,
+    /// Keep the rows that another build of attnlab has computed; rows and reports then name every build
+    #[arg(long)]
+    pub mix_builds: bool,
 }
 
 impl RowOptions {
     /// Returns the same as options of a grid.
-    pub fn grid(self) -> GridOptions {
-        GridOptions { shard: self.shard, force: self.force }
+    pub fn grid(self) -> GridOptions<'static> {
+        GridOptions { shard: self.shard, force: self.force, mix_builds: self.mix_builds, command: None }
     }
 }
 

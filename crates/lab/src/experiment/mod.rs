@@ -15,7 +15,7 @@ pub mod ranges;
 pub mod runner;
 pub mod settings;
 
-pub use runner::{RunOptions, RunReport, cells, run};
+pub use runner::{RunOptions, RunReport, cells, manifest, run};
 pub use settings::{Described, Entry};
 
 use crate::figure::Figure;

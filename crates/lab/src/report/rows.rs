@@ -1,9 +1,9 @@
 //! Conversion of verdicts to rows and back.
 
-use super::{Checked, MutantResult, Origin};
+use super::{Checked, MutantResult};
 use crate::catalogue::Catalogue;
 use crate::claim::{Claim, Mutant, Params, VerdictKind, Witness};
-use crate::run::{CheckReport, Row};
+use crate::run::{CheckReport, Origin, Row};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
 use attnlab_core::stats::Estimate;
@@ -183,7 +183,7 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, data: &Kept) -> Result<Checked> {
 impl Checked {
     /// Combines a check of `claim` in this process with its origin.
     pub fn here(claim: &Arc<dyn Claim>, report: CheckReport) -> Self {
-        Checked { origin: Origin::here(check_command(&**claim, &report)), claim: claim.clone(), report }
+        Checked { origin: Origin::of_verdict(check_command(&**claim, &report)), claim: claim.clone(), report }
     }
 }
 
@@ -197,7 +197,7 @@ impl MutantResult {
             says: mutant.says().to_string(),
             seeds: report.seeds,
             refuted: report.refuted,
-            first: Checked { report: report.first, claim: mutant.claim.clone(), origin: Origin::here(command) },
+            first: Checked { report: report.first, claim: mutant.claim.clone(), origin: Origin::of_verdict(command) },
         }
     }
 }

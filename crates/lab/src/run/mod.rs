@@ -1,6 +1,7 @@
 //! Runs: trials in parallel and in a reproducible order, with progress and with rows that survive a kill.
 
 mod begun;
+mod cells;
 pub mod check;
 pub mod checkpoints;
 pub mod context;
@@ -11,6 +12,7 @@ pub mod files;
 pub mod grid;
 pub mod memory;
 pub mod mutants;
+mod origin;
 pub mod pause;
 pub mod progress;
 pub mod schedule;
@@ -22,5 +24,6 @@ pub use check::{CheckOptions, CheckReport, check};
 pub use checkpoints::{Checkpoints, Clock, Restored};
 pub use context::TrialContext;
 pub use mutants::{MutantReport, mutant, mutants};
+pub use origin::{Origin, machine};
 pub use progress::{Progress, Silent};
 pub use store::{Row, Rows};

@@ -5,6 +5,7 @@ use super::keys::refuse_unknown;
 use super::{Beyond, Expression, Of, Stop, Sweep, Until};
 use crate::run::store::{Manifest, number};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::short_lines;
 use attnlab_core::input;
 use attnlab_core::stats::{MAX_TRIALS, Sequence, validate_level};
 use serde_json::{Map, Value, json};
@@ -30,7 +31,7 @@ impl Sweep {
         let content = |problem: String| Error::Content { path: origin.to_path_buf(), problem };
         let table: toml::Table = text
             .parse()
-            .map_err(|e: toml::de::Error| content(format!("must be valid TOML: {}", e.to_string().trim())))?;
+            .map_err(|e: toml::de::Error| content(format!("must be valid TOML: {}", short_lines(&e.to_string()))))?;
         let sweep = match as_json(toml::Value::Table(table)) {
             Value::Object(map) => Self::from_object(map),
             _ => Ok(Sweep::default()),

@@ -14,7 +14,7 @@
 //! let folder = tempfile::tempdir().unwrap();
 //! let options = GridOptions::default();
 //! let report = sweep::run(&sweep, &catalogue, folder.path(), options, &Silent)?;
-//! assert_eq!(report.rows.len(), 40);
+//! assert_eq!(report.stored.len(), 40);
 //! assert!(folder.path().join("cells.csv").exists());
 //! # Ok::<(), attnlab_core::Error>(())
 //! ```
@@ -29,20 +29,22 @@ mod outcome;
 mod plan;
 mod summary;
 
-pub use axes::{Axis, MAX_CELLS, Range, combinations};
+pub use axes::{Axis, MAX_CELLS, Product, Range};
 pub use expression::{Expression, SYNTAX};
 pub use keys::{KEYS, Key, schema};
 pub use map::figures;
-pub use merge::merge;
+pub use merge::{MergeOptions, merge, merge_rows};
 pub use outcome::{data_of, outcome_of};
 pub use plan::{Part, Plan};
-pub use summary::{CellSummary, summarise, write_summary};
+pub use summary::{CellMark, CellSummary, for_each_summary, summarise, write_summary};
 
 use crate::catalogue::Catalogue;
 use crate::claim::verdict::is_decided;
 use crate::claim::{Claim, Params};
-use crate::run::grid::{GridOptions, RunReport};
-use crate::run::{Progress, store};
+use crate::figure;
+use crate::run::Progress;
+use crate::run::grid::{Finished, GridOptions};
+use crate::run::store::{self, Store, Stored};
 use attnlab_core::error::Result;
 use attnlab_core::input::Inputs;
 use attnlab_core::stats::Sequence;
@@ -158,6 +160,22 @@ impl Sweep {
     }
 }
 
+/// Writes the summary of a whole or merged sweep over a claim and its maps beside the rows. Returns the cells, none for
+/// an experiment, and the paths of the maps.
+///
+/// # Errors
+/// As [`write_summary`]; maps that cannot be drawn or written.
+pub fn write_results(plan: &Plan, stored: &Stored, folder: &Path) -> Result<(Vec<CellMark>, Vec<PathBuf>)> {
+    let cells = write_summary(plan, stored, folder)?;
+    if cells.is_empty() {
+        return Ok((cells, vec![]));
+    }
+    let _owner = Store::share(folder, &plan.manifest)?;
+    let maps = figures(plan, &cells)?;
+    let pictures = figure::write_all(&maps, folder)?;
+    Ok((cells, pictures))
+}
+
 /// Runs the trials that are missing in the folder `out`. For the whole run of a claim it also writes the
 /// summary of the cells beside the rows.
 ///
@@ -170,7 +188,7 @@ pub fn run(
     out: &Path,
     options: GridOptions,
     progress: &dyn Progress,
-) -> Result<RunReport> {
+) -> Result<Finished> {
     let plan = Plan::new(sweep, catalogue)?;
     let inputs = Inputs::current().unwrap_or_default();
     let report = inputs.within(|| {
@@ -181,7 +199,7 @@ pub fn run(
         plan.with_grid(|grid| grid.run(out, options, progress))
     })?;
     if options.shard.is_whole() {
-        write_summary(&plan, &report.rows, out)?;
+        write_summary(&plan, &report.stored, out)?;
     }
     Ok(report)
 }

@@ -1,0 +1,121 @@
+//! Origin of a result: the command that reproduces it, the version and the machine.
+
+use super::store::Shard;
+use attnlab_core::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Origin of a result: command, version and machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// Command that reproduces the result.
+    pub command: String,
+    /// Build of attnlab.
+    pub version: String,
+    /// Processor, threads and system.
+    pub machine: String,
+}
+
+impl Origin {
+    /// File beside the rows that names the machines on which they were computed; that of a shard has its number
+    /// too. It is not a part of the rows, which are the same to the bit on every machine.
+    pub const FILE: &'static str = "made-by.json";
+
+    /// Returns the origin of a result that `command` makes with this build on this machine.
+    pub fn here(command: String) -> Self {
+        let build = crate::build::here();
+        Origin {
+            command,
+            version: match build.commit.as_str() {
+                "" => build.to_string(),
+                commit => format!("{build}, commit {commit}"),
+            },
+            machine: machine(),
+        }
+    }
+
+    /// Returns the origin of a verdict that `command` makes here, as its row can keep it: without the commit, which
+    /// is no part of a build's identity.
+    pub fn of_verdict(command: String) -> Self {
+        Origin { command, version: crate::build::here().to_string(), machine: machine() }
+    }
+
+    /// Returns the origin of rows whose machine is unknown, such as merged ones.
+    pub fn unknown(command: String, build: &str) -> Self {
+        Origin { command, version: build.to_string(), machine: "a machine that was not noted".into() }
+    }
+
+    /// Reads the origins stored in `folder`, those of shards too, each once; none if there is no such file.
+    ///
+    /// # Errors
+    /// When a file exists but cannot be read.
+    pub fn read(folder: &Path) -> Result<Vec<Origin>> {
+        let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
+        let mut paths = vec![];
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with("made-by") && name.ends_with(".json") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let mut all = vec![];
+        for path in paths {
+            for origin in Self::read_file(&path)? {
+                if !all.contains(&origin) {
+                    all.push(origin);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn read_file(path: &Path) -> Result<Vec<Origin>> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
+            Err(e) => return Err(Error::io(path, e, "Check its permissions")),
+        };
+        serde_json::from_str(&text).map_err(|e| Error::Content {
+            path: path.to_path_buf(),
+            problem: format!("must be a list of origins ({e}). Delete it; nothing else needs it"),
+        })
+    }
+
+    /// Adds this origin to those of the shard in `folder`, unless it is among them.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn note(&self, folder: &Path, shard: Shard) -> Result<()> {
+        let path = folder.join(match shard.is_whole() {
+            true => Self::FILE.to_string(),
+            false => format!("made-by-{}-of-{}.json", shard.index, shard.count),
+        });
+        let mut all = Self::read_file(&path)?;
+        if all.contains(self) {
+            return Ok(());
+        }
+        all.push(self.clone());
+        let text = serde_json::to_string_pretty(&all)
+            .map_err(|e| Error::Content { path: path.clone(), problem: format!("cannot be written as JSON ({e})") })?;
+        let advice = "Choose a folder that you may write with --out";
+        super::store::replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, advice))
+    }
+}
+
+/// Returns processor, threads in use and system, as far as they are known.
+pub fn machine() -> String {
+    // Linux names the processor here; on other systems its family is used.
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == "model name").then(|| value.trim().to_string())
+    });
+    let (family, system) = (std::env::consts::ARCH, std::env::consts::OS);
+    let threads = rayon::current_num_threads();
+    let plural = if threads == 1 { "" } else { "s" };
+    let name = name.unwrap_or_else(|| family.to_string());
+    format!("{name}, {threads} thread{plural}, {system} {family}")
+}
