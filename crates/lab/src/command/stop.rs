@@ -2,7 +2,7 @@
 
 use super::out::note;
 use crate::run::schedule::no_thread;
-use crate::run::{checkpoints, watch};
+use crate::run::{checkpoints, files, watch};
 use attnlab_core::error::Result;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Builder};
@@ -66,12 +66,13 @@ fn stop(patience: Duration) {
     end();
 }
 
-/// Ends the program, and names the trial that has been under way for the longest time.
+/// Ends the program without its temporary files, and names the trial that has been under way for the longest time.
 fn end() -> ! {
     let trial = watch::longest().map_or(String::new(), |trial| format!(" in {trial}"));
     note(&format!(
         "stopped{trial}. What is done is kept where rows go to a folder: give the same command again, it goes on where \
          it stopped"
     ));
+    files::abandon();
     std::process::exit(i32::from(super::STOPPED))
 }

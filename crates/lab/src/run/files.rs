@@ -4,9 +4,26 @@ use attnlab_core::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is written into a file.
 pub type Sink = dyn Write + Send;
+
+/// Temporary files that this process is writing.
+static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(vec![]);
+
+fn temporary_files() -> MutexGuard<'static, Vec<PathBuf>> {
+    // A list of paths is in no bad state after a panic.
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Deletes the temporary files of this process, which is about to end.
+pub(crate) fn abandon() {
+    for path in temporary_files().iter() {
+        // What cannot be deleted stays; `attnlab repair` finds it.
+        let _ = fs::remove_file(path);
+    }
+}
 
 /// Refuses a path that exists, unless `force`. It is called before long work begins.
 ///
@@ -46,11 +63,13 @@ pub fn write_whole(path: &Path, force: bool, write: impl FnOnce(&mut Sink) -> io
 /// The error of the system.
 pub fn replace(path: &Path, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Result<()> {
     let temporary = temporary_beside(path);
+    temporary_files().push(temporary.clone());
     let renamed = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
     if renamed.is_err() {
         // Best effort: the first error is the one that is returned.
         let _ = fs::remove_file(&temporary);
     }
+    temporary_files().retain(|file| *file != temporary);
     renamed
 }
 
