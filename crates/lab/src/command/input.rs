@@ -54,21 +54,12 @@ pub struct RowOptions {
     /// Keep the rows that another build of attnlab has computed; rows and reports then name every build
     #[arg(long)]
     pub mix_builds: bool,
-    /// Keep the rows of the same run with fewer trials, and add the trials that it then lacks
-    #[arg(long, conflicts_with_all = ["force", "shard"])]
-    pub top_up: bool,
 }
 
 impl RowOptions {
     /// Returns the same as options of a grid.
     pub fn grid(self) -> GridOptions<'static> {
-        GridOptions {
-            shard: self.shard,
-            force: self.force,
-            mix_builds: self.mix_builds,
-            top_up: self.top_up,
-            command: None,
-        }
+        GridOptions { shard: self.shard, force: self.force, mix_builds: self.mix_builds, command: None }
     }
 }
 

@@ -20,8 +20,6 @@ pub struct RunOptions<'a> {
     pub force: bool,
     /// Flag: rows of other builds are kept beside those of this one.
     pub mix_builds: bool,
-    /// Flag: rows of the same run with fewer trials are kept, and trials are added to them.
-    pub top_up: bool,
     /// Part of the trials; the whole run by default.
     pub shard: Shard,
     /// Command that makes the run, noted beside the rows with the machine; None to note nothing.
@@ -73,7 +71,6 @@ fn recorded(
         shard: options.shard,
         force: options.force,
         mix_builds: options.mix_builds,
-        top_up: options.top_up,
         command: options.command,
     };
     let grid = Grid {

@@ -22,14 +22,8 @@ pub fn keep(
     out: &mut Out,
 ) -> Result<Vec<Row>> {
     let made_by = command(entry, experiment, seed)?;
-    let how = RunOptions {
-        seed,
-        force: rows.force,
-        mix_builds: rows.mix_builds,
-        top_up: rows.top_up,
-        shard: rows.shard,
-        command: Some(&made_by),
-    };
+    let how =
+        RunOptions { seed, force: rows.force, mix_builds: rows.mix_builds, shard: rows.shard, command: Some(&made_by) };
     let report = experiment::run(experiment, folder, &how, &Bar::resumable())?;
     note_trials(&report.dropped, report.resumed, report.computed);
     if rows.shard.is_whole() {

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// What is written into a file.
+/// Destination of the contents of a file.
 pub type Sink = dyn Write + Send;
 
 /// Refuses a path that exists, unless `force`. It is called before long work begins.

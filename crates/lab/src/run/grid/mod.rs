@@ -58,8 +58,6 @@ pub struct GridOptions<'a> {
     pub force: bool,
     /// Flag: rows of other builds are kept beside those of this one.
     pub mix_builds: bool,
-    /// Flag: rows of the same run with fewer trials are kept, and trials are added to them.
-    pub top_up: bool,
     /// Command that makes the run, which is noted beside the rows with the machine; None to note nothing.
     pub command: Option<&'a str>,
 }
@@ -137,7 +135,6 @@ impl Grid<'_> {
             shard: options.shard,
             force: options.force,
             mix_builds: options.mix_builds,
-            top_up: options.top_up,
             cells: Some(self.cells.table().clone()),
         };
         let store = Store::open(out, &self.manifest, &opening)?;

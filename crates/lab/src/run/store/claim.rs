@@ -2,10 +2,10 @@
 
 use super::inputs::{self, NotedInputs};
 use super::owner::{busy, clear};
-use super::{Frame, Manifest, Opening, Owner, Shard, Stored, row_files};
+use super::{Manifest, Opening, Owner, Shard, row_files};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::{Input, Inputs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Takes `folder` for the run that `wanted` describes and returns its manifest, which may name more builds and inputs.
 pub(super) fn claim(folder: &Path, wanted: &Manifest, how: &Opening) -> Result<(Owner, Manifest, NotedInputs)> {
@@ -57,12 +57,6 @@ impl Run<'_> {
         Ok(here.difference(&now).or_else(|| inputs::added(&here.inputs, &self.opened)))
     }
 
-    /// Returns `true` if the run of the folder has another number of trials, and no other difference.
-    fn differs_in_trials(&self, here: &Manifest) -> Result<bool> {
-        let now = self.now(here)?;
-        Ok(here.differs_in_trials(&now) && inputs::added(&here.inputs, &self.opened).is_none())
-    }
-
     /// Returns the manifest of a folder that this process shares, which must be that of the run.
     fn beside(&self, folder: &Path) -> Result<Manifest> {
         match Manifest::read(folder)? {
@@ -76,15 +70,22 @@ impl Run<'_> {
 fn settle(folder: &Path, run: &Run, how: &Opening) -> Result<Manifest> {
     let wanted = run.wanted;
     let mut rows = 0;
-    for file in row_files(folder)? {
-        let size = std::fs::metadata(&file).map_err(|e| Error::io(&file, e, "Check its permissions"))?;
+    let files = row_files(folder)?;
+    for file in &files {
+        let size = std::fs::metadata(file).map_err(|e| Error::io(file, e, "Check its permissions"))?;
         rows += size.len();
     }
-    let here = match how.force {
+    let mut here = match how.force {
         // Under --force a manifest that cannot be read is no reason to stop.
         true => Manifest::read(folder).unwrap_or(None),
         false => Manifest::read(folder)?,
     };
+    if let Some(here) = here.as_mut().filter(|_| how.shard.is_whole())
+        && here.grows_to(&run.now(here)?)
+    {
+        ensure_no_shards(&files)?;
+        here.settings = wanted.settings.clone();
+    }
     let unknown = || format!("rows without {}, whose run is unknown", Manifest::FILE);
     let problem = match &here {
         Some(here) => run.difference(here)?,
@@ -92,13 +93,7 @@ fn settle(folder: &Path, run: &Run, how: &Opening) -> Result<Manifest> {
     };
     if let Some(problem) = problem {
         if !how.force {
-            return match &here {
-                Some(here) if run.differs_in_trials(here)? => match how.top_up && how.shard.is_whole() {
-                    true => topped_up(folder, here, run, how),
-                    false => Err(refusal(folder, &problem, true)),
-                },
-                _ => Err(refusal(folder, &problem, false)),
-            };
+            return Err(refusal(folder, &problem));
         }
         clear(folder)?;
         return write(folder, run.manifest());
@@ -137,45 +132,24 @@ fn write(folder: &Path, manifest: Manifest) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// Makes the rows of a run with fewer trials those of the `wanted` one. A trial is a function of its number, so each of
-/// them is a row of that run too; rows beyond its trials are refused before anything is written.
-fn topped_up(folder: &Path, here: &Manifest, run: &Run, how: &Opening) -> Result<Manifest> {
-    let wanted = run.wanted;
-    let files = row_files(folder)?;
-    let whole = folder.join(Shard::WHOLE.file());
-    if let Some(shard) = files.iter().find(|file| **file != whole) {
-        // The shards of a run divide its trials by their number in the whole run.
-        let problem = "it holds a shard's rows, and with more trials shards divide them in another way. Give \
-                       attnlab merge, then --top-up with the merged folder";
-        return Err(Error::Content { path: shard.clone(), problem: problem.into() });
+/// Refuses rows of shards, which divide the trials of a run by their numbers in the whole run.
+fn ensure_no_shards(files: &[PathBuf]) -> Result<()> {
+    let whole = Shard::WHOLE.file();
+    match files.iter().find(|file| file.file_name().is_none_or(|name| name != whole.as_str())) {
+        None => Ok(()),
+        Some(shard) => {
+            let problem = "it holds a shard of the run with fewer trials, and with more of them shards divide them in \
+                           another way. Give attnlab merge, and then the larger number in the merged folder";
+            Err(Error::Content { path: shard.clone(), problem: problem.into() })
+        }
     }
-    if !here.has_builds_of(wanted) && !how.mix_builds {
-        let problem = format!(
-            "it holds rows of the build {}, but this is {}. Write --mix-builds too to add trials of this build \
-             (rows and reports then name both), or choose another folder with --out",
-            here.builds().collect::<Vec<_>>().join(", "),
-            wanted.build
-        );
-        return Err(Error::Content { path: folder.to_path_buf(), problem });
-    }
-    let mut manifest = Manifest { settings: wanted.settings.clone(), ..here.clone() };
-    manifest.add_builds_of(wanted);
-    manifest.add_inputs(&wanted.inputs);
-    let frame = Frame { manifest: &manifest, cells: how.cells.clone() };
-    Stored::scan(files, &frame)?;
-    write(folder, manifest)
 }
 
-pub(super) fn refusal(path: &Path, contents: &str, by_trials: bool) -> Error {
-    let more = match by_trials {
-        true => ", write --top-up to keep those rows and add trials to them",
-        false => "",
-    };
+pub(super) fn refusal(path: &Path, contents: &str) -> Error {
     Error::Content {
         path: path.to_path_buf(),
         problem: format!(
-            "it holds {contents}. Choose another folder with --out{more}, or write --force to delete those \
-             rows and start anew"
+            "it holds {contents}. Choose another folder with --out, or write --force to delete those rows and start anew"
         ),
     }
 }

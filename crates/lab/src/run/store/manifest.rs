@@ -12,8 +12,8 @@ use std::path::Path;
 /// Longest manifest (bytes) that is read.
 const LONGEST: u64 = 16 << 20;
 
-/// Setting for the number of trials.
-const TRIALS: &str = "trials";
+/// Settings for the number of trials, of [experiments](crate::experiment::Experiment::trials) and of sweeps.
+pub const TRIALS: [&str; 2] = ["trials", "seeds"];
 
 /// Identity of the run whose rows a folder holds: `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -124,14 +124,16 @@ impl Manifest {
         self.inputs.dedup_by(|later, earlier| later.path == earlier.path);
     }
 
-    /// Returns `true` if the other run differs from this one by its number of trials and by nothing else.
-    pub fn differs_in_trials(&self, wanted: &Manifest) -> bool {
-        let without = |m: &Manifest| {
-            let mut m = m.clone();
-            m.settings.remove(TRIALS);
-            m
-        };
-        self.settings.get(TRIALS) != wanted.settings.get(TRIALS) && without(self).difference(&without(wanted)).is_none()
+    /// Returns `true` if the other run has more trials than this one and differs in nothing else, so that every row of
+    /// this run is one of that run too.
+    pub fn grows_to(&self, wanted: &Manifest) -> bool {
+        TRIALS.iter().any(|name| {
+            let trials = |m: &Manifest| m.settings.get(*name).and_then(Value::as_u64);
+            let Some((fewer, more)) = trials(self).zip(trials(wanted)) else { return false };
+            let mut grown = self.clone();
+            grown.settings.insert(name.to_string(), more.into());
+            fewer < more && grown.difference(wanted).is_none()
+        })
     }
 
     /// Describes the first difference between two runs; None for the same run. Builds are not compared; of the inputs,

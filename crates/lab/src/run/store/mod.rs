@@ -34,7 +34,7 @@ mod shard;
 mod stored;
 
 pub use frame::{CellKey, CellTable, Frame};
-pub use manifest::Manifest;
+pub use manifest::{Manifest, TRIALS};
 pub use owner::Owner;
 pub use read::{Rows, all_row_files, by_cell, common_manifest, read, read_all, row_files};
 pub use repair::{Fault, Repair};
@@ -67,8 +67,6 @@ pub struct Opening {
     pub force: bool,
     /// Flag: rows of other builds are kept, and the manifest names every build.
     pub mix_builds: bool,
-    /// Flag: rows of the same run with fewer trials are kept, and the manifest takes the larger number.
-    pub top_up: bool,
     /// The cells of the run; None where they are not known.
     pub cells: Option<Arc<CellTable>>,
 }
@@ -114,8 +112,8 @@ impl Appender {
 impl Store {
     /// Opens `folder` for the rows of the run that `manifest` describes, and checks the rows in it. This
     /// process then owns the folder, or with a shard shares it with those of the other shards, until the
-    /// store is dropped. A torn last line is cut off. Under `force`, rows of another run are deleted first; under
-    /// `top_up`, those of the same run with fewer trials stay and are its own.
+    /// store is dropped. A torn last line is cut off. Under `force`, rows of another run are deleted first. Rows of the
+    /// same run with fewer trials are rows of this one: a trial is a function of its number.
     ///
     /// The [inputs](attnlab_core::input) of the run under way are part of its identity. Those that the folder names are
     /// hashed again, also if this process has not opened them: rows of other inputs are rows of another run.
@@ -265,7 +263,7 @@ pub fn ensure_same_inputs(folder: &Path, id: &str) -> Result<()> {
     let recorder = Inputs::current().unwrap_or_default();
     recorder.within(|| inputs::note(&here.inputs));
     match inputs::changed(&here.inputs, &recorder.records()?) {
-        Some(problem) => Err(claim::refusal(folder, &problem, false)),
+        Some(problem) => Err(claim::refusal(folder, &problem)),
         None => Ok(()),
     }
 }

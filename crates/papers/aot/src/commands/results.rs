@@ -46,7 +46,6 @@ pub(super) fn computed<E: Experiment + Described>(
         seed: to.seed,
         force: to.rows.force,
         mix_builds: to.rows.mix_builds,
-        top_up: to.rows.top_up,
         shard: to.rows.shard,
         command: Some(&command),
     };
