@@ -31,17 +31,17 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    let found = folder::repair(&args.folder, catalogue, args.apply)?;
-    for fault in &found.faults {
+    let repair = folder::repair(&args.folder, catalogue, args.apply)?;
+    for fault in &repair.faults {
         let (file, line) = (fault.file.display(), fault.line);
         out.line(&format!("{file}: line {line} {}", fault.why))?;
     }
-    for path in &found.leftovers {
+    for path in &repair.leftovers {
         out.line(&format!("{}: left by a killed process", path.display()))?;
     }
-    let (wrong, left) = (found.faults.len(), found.leftovers.len());
-    out.line(&format!("{} rows are right, {wrong} lines are wrong.", found.kept))?;
-    if found.is_clean() {
+    let (wrong, left) = (repair.faults.len(), repair.leftovers.len());
+    out.line(&format!("{} rows are right, {wrong} lines are wrong.", repair.kept))?;
+    if repair.is_clean() {
         return Ok(Status::Expected);
     }
     let aside = args.folder.join(Repair::ASIDE);

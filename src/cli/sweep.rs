@@ -58,19 +58,19 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     let words = [file, &folder].map(|path| quoted(&path.display().to_string()));
     let command = format!("attnlab sweep {} --out {}", words[0], words[1]);
     let options = GridOptions { command: Some(&command), ..args.rows.grid() };
-    let found = plan.with_grid(|grid| grid.run(&folder, options, &Bar::resumable()))?;
-    note_trials(&found.dropped, found.resumed, found.computed);
+    let finished = plan.with_grid(|grid| grid.run(&folder, options, &Bar::resumable()))?;
+    note_trials(&finished.dropped, finished.resumed, finished.computed);
     if args.rows.shard.is_whole() {
-        finish(&plan, &found, &folder, out)?;
+        finish(&plan, &finished, &folder, out)?;
     } else {
-        note_shard(args.rows.shard, found.stored.len(), &folder);
+        note_shard(args.rows.shard, finished.stored.len(), &folder);
     }
     Ok(Status::Expected)
 }
 
 /// Writes the summary and the maps of a whole or merged sweep, and prints their paths.
-pub fn finish(plan: &Plan, found: &Finished, folder: &Path, out: &mut Out) -> Result<()> {
-    let (cells, pictures) = sweep::write_results(plan, &found.stored, folder)?;
+pub fn finish(plan: &Plan, finished: &Finished, folder: &Path, out: &mut Out) -> Result<()> {
+    let (cells, pictures) = sweep::write_results(plan, &finished.stored, folder)?;
     let rows = folder.join(Shard::WHOLE.file());
     out.line(&rows.display().to_string())?;
     if !cells.is_empty() {

@@ -127,7 +127,7 @@ impl Contents {
 ///
 /// # Errors
 /// A folder that cannot be read, or that has no run at or below it.
-pub fn runs_below(folder: &Path) -> Result<Vec<(PathBuf, Manifest)>> {
+fn runs_below(folder: &Path) -> Result<Vec<(PathBuf, Manifest)>> {
     let mut runs = vec![];
     search(folder, DEEPEST, &mut runs)?;
     if runs.is_empty() {

@@ -4,7 +4,7 @@ mod contents;
 mod keep;
 mod size;
 
-pub use contents::{Contents, runs_below};
+pub use contents::Contents;
 pub use keep::{keep, list, note_dropped, note_shard, note_trials};
 pub use size::with_size;
 
@@ -151,10 +151,12 @@ impl RunFolder {
     }
 }
 
-/// Returns the plan of the run in a folder; None for a run of rows without a plan, such as verdicts.
+/// Returns the plan of the run in a folder; None for a run of rows without a plan, such as verdicts, and for one that
+/// measures files, which may be gone.
 fn plan_of(manifest: &Manifest, catalogue: &Catalogue) -> Result<Option<Plan>> {
     let planned = ![VERDICTS, audit::ID].contains(&manifest.id.as_str());
-    let known = catalogue.claim(&manifest.id).is_ok() || catalogue.experiment(&manifest.id).is_ok();
+    let known = catalogue.claim(&manifest.id).is_ok()
+        || catalogue.experiment(&manifest.id).is_ok_and(|entry| !entry.measures_files());
     match planned && known {
         true => Plan::of_manifest(manifest, catalogue).map(Some),
         false => Ok(None),
@@ -195,7 +197,7 @@ pub fn repair(folder: &Path, catalogue: &Catalogue, apply: bool) -> Result<Repai
 /// # Errors
 /// A folder that cannot be read.
 pub fn has_rows(folder: &Path) -> Result<bool> {
-    let filled = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|found| found.len() > 0);
+    let filled = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|file| file.len() > 0);
     Ok(row_files(folder)?.iter().any(filled))
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is written into a file.
+/// Destination of the contents of a file.
 pub type Sink = dyn Write + Send;
 
 /// Temporary files that this process is writing.

@@ -61,15 +61,15 @@ impl Origin {
             }
         }
         paths.sort();
-        let mut all = vec![];
+        let mut origins = vec![];
         for path in paths {
             for origin in Self::read_file(&path)? {
-                if !all.contains(&origin) {
-                    all.push(origin);
+                if !origins.contains(&origin) {
+                    origins.push(origin);
                 }
             }
         }
-        Ok(all)
+        Ok(origins)
     }
 
     fn read_file(path: &Path) -> Result<Vec<Origin>> {
@@ -93,12 +93,12 @@ impl Origin {
             true => Self::FILE.to_string(),
             false => format!("made-by-{}-of-{}.json", shard.index, shard.count),
         });
-        let mut all = Self::read_file(&path)?;
-        if all.contains(self) {
+        let mut origins = Self::read_file(&path)?;
+        if origins.contains(self) {
             return Ok(());
         }
-        all.push(self.clone());
-        let text = serde_json::to_string_pretty(&all)
+        origins.push(self.clone());
+        let text = serde_json::to_string_pretty(&origins)
             .map_err(|e| Error::Content { path: path.clone(), problem: format!("cannot be written as JSON ({e})") })?;
         let advice = "Choose a folder that you may write with --out";
         super::store::replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, advice))

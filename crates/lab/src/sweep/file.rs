@@ -133,8 +133,19 @@ impl Sweep {
         let Some(Value::Array(pairs)) = settings.remove(AXES) else {
             return Ok(None);
         };
-        let pair = |pair: &Value| Some((pair[0].as_str()?.to_string(), pair[1].clone()));
-        let axes: Map<String, Value> = pairs.iter().filter_map(pair).collect();
+        let mut axes = Map::new();
+        for pair in &pairs {
+            let before = match pair.as_array().map(Vec::as_slice) {
+                Some([Value::String(name), values]) => axes.insert(name.clone(), values.clone()),
+                _ => Some(Value::Null),
+            };
+            if before.is_some() {
+                return Err(Error::Content {
+                    path: Manifest::FILE.into(),
+                    problem: format!("{AXES} holds {pair}: must be pairs of a name and its values, each once"),
+                });
+            }
+        }
         settings.insert("axes".into(), Value::Object(axes));
         settings.insert("seed".into(), manifest.seed.into());
         let sweep = Self::from_object(settings)

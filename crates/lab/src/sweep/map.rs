@@ -174,9 +174,9 @@ fn grouped(
     let lengths = others.iter().map(|axis| product.values(*axis).len());
     let size = drawn.iter().map(|free| free.length()).product();
     let ranks: Vec<Vec<Option<usize>>> = drawn.iter().map(|free| free.ranks(product.values(free.axis).len())).collect();
-    let all: usize = lengths.clone().product();
+    let count: usize = lengths.clone().product();
     // Places among the groups, in the order in which the cells name them.
-    let mut place = vec![None; all];
+    let mut place = vec![None; count];
     let mut groups: Vec<Group> = vec![];
     let mut left_out = 0;
     for (number, cell) in cells.iter().enumerate() {

@@ -56,17 +56,17 @@ pub fn merge_rows(
     plan.manifest = manifest;
     let cells = Some(plan.cells.table().clone());
     let frame = Frame { manifest: &plan.manifest, cells: cells.clone() };
-    let found = Stored::scan(all_row_files(&paths)?, &frame)?;
-    plan.with_grid(|grid| grid.ensure_complete(&found, paths[0]))?;
+    let rows = Stored::scan(all_row_files(&paths)?, &frame)?;
+    plan.with_grid(|grid| grid.ensure_complete(&rows, paths[0]))?;
     let mut origins = vec![];
     for folder in &paths {
         origins.extend(Origin::read(folder)?);
     }
     let opening = Opening { force: options.force, mix_builds: options.mix_builds, cells, ..Opening::default() };
     let store = Store::open(out, &plan.manifest, &opening)?;
-    let stored = store.replace(&found)?;
+    let stored = store.replace(&rows)?;
     for origin in origins {
         origin.note(out, Shard::WHOLE)?;
     }
-    Ok((plan, Finished { resumed: stored.len() as u64, stored, computed: 0, dropped: found.dropped() }))
+    Ok((plan, Finished { resumed: stored.len() as u64, stored, computed: 0, dropped: rows.dropped() }))
 }

@@ -74,7 +74,7 @@ impl CellSummary {
     }
 }
 
-/// What a map shows of a cell: small, so that a million of them fit into memory.
+/// Part of a [`CellSummary`] that a map shows: small, so that a million of them fit into memory.
 #[derive(Clone, Copy, Debug)]
 pub struct CellMark {
     /// Number of trials.
@@ -93,23 +93,23 @@ pub struct CellMark {
 /// # Errors
 /// As [`for_each_summary`].
 pub fn summarise(plan: &Plan, stored: &Stored) -> Result<Vec<CellSummary>> {
-    let mut all = vec![];
+    let mut summaries = vec![];
     for_each_summary(plan, stored, |summary| {
-        all.push(summary);
+        summaries.push(summary);
         Ok(())
     })?;
-    Ok(all)
+    Ok(summaries)
 }
 
 /// Number of cells that are judged at a time, on all threads.
 const BLOCK: usize = 1 << 12;
 
-/// Judges every cell of a sweep over a claim from its rows and calls `one` for each, in the order of the cells. It
+/// Judges every cell of a sweep over a claim from its rows and calls `then` for each, in the order of the cells. It
 /// holds a few thousand cells in memory. For another plan it calls nothing.
 ///
 /// # Errors
-/// Rows that cannot be read, are not of this sweep, or are too few for an interval; those of `one`.
-pub fn for_each_summary(plan: &Plan, stored: &Stored, mut one: impl FnMut(CellSummary) -> Result<()>) -> Result<()> {
+/// Rows that cannot be read, are not of this sweep, or are too few for an interval; those of `then`.
+pub fn for_each_summary(plan: &Plan, stored: &Stored, mut then: impl FnMut(CellSummary) -> Result<()>) -> Result<()> {
     let Some((claim, sweep)) = plan.claim() else {
         return Ok(());
     };
@@ -122,32 +122,32 @@ pub fn for_each_summary(plan: &Plan, stored: &Stored, mut one: impl FnMut(CellSu
         }
         let judged: Vec<Result<CellSummary>> =
             block.par_drain(..).map(|(place, rows)| summary(plan, claim, sweep, place, &rows)).collect();
-        judged.into_iter().try_for_each(|found| one(found?))
+        judged.into_iter().try_for_each(|cell| then(cell?))
     })
 }
 
 fn summary(plan: &Plan, claim: &dyn Claim, sweep: &Sweep, place: usize, rows: &[Row]) -> Result<CellSummary> {
     let cell = plan.cells.get(place)?;
     let outcomes = rows.iter().map(outcome_of).collect::<Result<Vec<_>>>()?;
-    let found = judged(claim, sweep, &cell.params, &outcomes)?;
+    let judged_cell = judged(claim, sweep, &cell.params, &outcomes)?;
     let sheet = claim.sheet();
     Ok(CellSummary {
         claim: sheet.id.clone(),
         cell: cell_name(plan.cells.keys()[place].hash),
         parameters: cell.shown,
-        hypotheses: found.assessment.hypotheses,
+        hypotheses: judged_cell.assessment.hypotheses,
         beyond_hypotheses: sweep.beyond.name(),
         kind: sheet.kind,
         trials: outcomes.len() as u64,
         budget: sweep.budget(),
-        failures: found.assessment.failures,
-        estimate: Some(found.assessment.estimate).filter(|_| found.seen),
-        verdict: found.assessment.verdict,
-        expected: found.assessment.expected,
-        witness: found.assessment.witness,
-        p_value: found.assessment.p_value,
-        informative: found.assessment.informative,
-        uninformative: found.assessment.uninformative,
+        failures: judged_cell.assessment.failures,
+        estimate: Some(judged_cell.assessment.estimate).filter(|_| judged_cell.seen),
+        verdict: judged_cell.assessment.verdict,
+        expected: judged_cell.assessment.expected,
+        witness: judged_cell.assessment.witness,
+        p_value: judged_cell.assessment.p_value,
+        informative: judged_cell.assessment.informative,
+        uninformative: judged_cell.assessment.uninformative,
         seed: plan.manifest.seed,
         version: env!("CARGO_PKG_VERSION"),
         build: plan.manifest.builds().collect::<Vec<_>>().join(", "),
@@ -218,7 +218,7 @@ fn failed(name: &str, e: io::Error) -> Error {
 }
 
 fn header(cell: &CellSummary) -> Vec<String> {
-    let found = [
+    let results = [
         "cell",
         "trials",
         "failures",
@@ -233,7 +233,7 @@ fn header(cell: &CellSummary) -> Vec<String> {
         "p_value",
     ];
     let names = cell.parameters.keys().cloned();
-    names.chain(found.map(String::from)).collect()
+    names.chain(results.map(String::from)).collect()
 }
 
 /// Returns the parameters of a cell, then its results.
@@ -246,7 +246,7 @@ fn record(cell: &CellSummary) -> Vec<String> {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     };
-    let found = [
+    let results = [
         cell.cell.clone(),
         cell.trials.to_string(),
         cell.failures.to_string(),
@@ -260,5 +260,5 @@ fn record(cell: &CellSummary) -> Vec<String> {
         cell.informative.to_string(),
         cell.p_value.map_or(String::new(), |p| p.to_string()),
     ];
-    cell.parameters.values().map(parameter).chain(found).collect()
+    cell.parameters.values().map(parameter).chain(results).collect()
 }

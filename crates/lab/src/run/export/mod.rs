@@ -134,13 +134,13 @@ impl Layout {
             Fits { series: true, .. } => Values::Series(vec![None; rows.len()]),
             _ => Values::Text(vec![None; rows.len()]),
         };
-        let mut all: Vec<Values> = self.fits.iter().map(empty).collect();
+        let mut values: Vec<Values> = self.fits.iter().map(empty).collect();
         for (i, row) in rows.iter().enumerate() {
             for (name, value) in flat(row)? {
                 let Some(place) = self.place.get(&name) else {
                     continue;
                 };
-                match &mut all[*place] {
+                match &mut values[*place] {
                     Values::Whole(v) => v[i] = value.as_u64(),
                     Values::Number(v) => v[i] = as_number(&value),
                     Values::Flag(v) => v[i] = value.as_bool(),
@@ -154,22 +154,22 @@ impl Layout {
                 }
             }
         }
-        let named = self.names.iter().cloned().zip(all);
+        let named = self.names.iter().cloned().zip(values);
         Ok(named.map(|(name, values)| Column { name, values }).collect())
     }
 
-    /// Converts stored rows, some thousands at a time, and calls `one` with the columns and their length.
+    /// Converts stored rows, some thousands at a time, and calls `then` with the columns and their length.
     ///
     /// # Errors
-    /// When the rows cannot be read; those of `one`.
-    pub fn for_each_block(&self, stored: &Stored, mut one: impl FnMut(&[Column], usize) -> Result<()>) -> Result<()> {
+    /// When the rows cannot be read; those of `then`.
+    pub fn for_each_block(&self, stored: &Stored, mut then: impl FnMut(&[Column], usize) -> Result<()>) -> Result<()> {
         let mut block: Vec<Row> = vec![];
         let mut left = stored.len();
         stored.for_each(|row| {
             block.push(row.clone());
             left -= 1;
             if block.len() == BLOCK || left == 0 {
-                one(&self.columns(&block)?, block.len())?;
+                then(&self.columns(&block)?, block.len())?;
                 block.clear();
             }
             Ok(())

@@ -52,7 +52,7 @@ impl Stopping<'_> {
 
     /// Follows the rule through the rows of the cell at this place, with at most `most` trials.
     pub(super) fn follow(&self, place: usize, rows: &[Row], most: u64) -> Result<Followed> {
-        let mut found = Followed::default();
+        let mut followed = Followed::default();
         let mut counts = Counts::default();
         for (i, row) in rows.iter().enumerate() {
             let next = i as u64 + 1;
@@ -60,15 +60,15 @@ impl Stopping<'_> {
                 break;
             }
             counts.add((self.holds)(&row.data)?);
-            if next == self.reach(found.reach, most) {
-                found.reach = next;
-                found.ended = next == most || self.ends(place, counts)?;
-                if found.ended {
-                    return Ok(found);
+            if next == self.reach(followed.reach, most) {
+                followed.reach = next;
+                followed.ended = next == most || self.ends(place, counts)?;
+                if followed.ended {
+                    return Ok(followed);
                 }
             }
         }
-        Ok(found)
+        Ok(followed)
     }
 }
 
@@ -87,17 +87,17 @@ impl Grid<'_> {
     /// # Errors
     /// As the stopping rule; a cell with more trials than the rule asks for.
     pub fn missing(&self, stored: &Stored, folder: &Path) -> Result<Missing> {
-        let mut found = Missing::default();
+        let mut missing = Missing::default();
         let mut note = |place: usize, there: u64, wanted: u64| -> Result<()> {
             if there > wanted {
                 let cell = self.cells.get(place)?;
                 return Err(too_many(folder, &cell));
             }
-            if there < wanted && found.first.is_none() {
-                found.first = Some(pairs(&self.cells.get(place)?.shown));
+            if there < wanted && missing.first.is_none() {
+                missing.first = Some(pairs(&self.cells.get(place)?.shown));
             }
-            found.absent += wanted - there;
-            found.wanted += wanted;
+            missing.absent += wanted - there;
+            missing.wanted += wanted;
             Ok(())
         };
         let keys = self.cells.keys();
@@ -117,7 +117,7 @@ impl Grid<'_> {
                 note(place, rows.len() as u64, wanted)
             })?,
         }
-        Ok(found)
+        Ok(missing)
     }
 
     /// Refuses rows that are not exactly those of the whole run: too few, or more than the stopping rule asks

@@ -75,7 +75,7 @@ impl<'a> Run<'a> {
         };
         let mut first = 0;
         for (place, key) in grid.cells.keys().iter().enumerate() {
-            let own = run.owned(place, first, key.trials);
+            let owned = run.owned(place, first, key.trials);
             let there = store.existing().trials(place);
             let there_all = there.len() as u64;
             let foreign = there.filter(|t| !run.owns(place, first + t)).count();
@@ -87,11 +87,11 @@ impl<'a> Run<'a> {
                 );
                 return Err(content(out, problem));
             }
-            run.all += own;
+            run.all += owned;
             run.resumed += there_all;
-            let left = own - there_all;
+            let left = owned - there_all;
             *run.cells_done.get_mut() += usize::from(left == 0);
-            run.states.push(State { first, left: left.into(), open: u64::from(own > 0).into(), ..State::default() });
+            run.states.push(State { first, left: left.into(), open: u64::from(owned > 0).into(), ..State::default() });
             first += key.trials;
         }
         run.watch = Watch::new(&grid.manifest.id, run.all - run.resumed, progress);

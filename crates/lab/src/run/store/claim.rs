@@ -5,7 +5,7 @@ use super::owner::{busy, clear};
 use super::{Manifest, Opening, Owner, Shard, row_files};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::{Input, Inputs};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Takes `folder` for the run that `wanted` describes and returns its manifest, which may name more builds and inputs.
 pub(super) fn claim(folder: &Path, wanted: &Manifest, how: &Opening) -> Result<(Owner, Manifest, NotedInputs)> {
@@ -57,12 +57,6 @@ impl Run<'_> {
         Ok(here.difference(&now).or_else(|| inputs::added(&here.inputs, &self.opened)))
     }
 
-    /// Returns `true` if the run of the folder has fewer trials, and no other difference.
-    fn grows_from(&self, here: &Manifest) -> Result<bool> {
-        let now = self.now(here)?;
-        Ok(here.grows_to(&now) && inputs::added(&here.inputs, &self.opened).is_none())
-    }
-
     /// Returns the manifest of a folder that this process shares, which must be that of the run.
     fn beside(&self, folder: &Path) -> Result<Manifest> {
         match Manifest::read(folder)? {
@@ -76,8 +70,9 @@ impl Run<'_> {
 fn settle(folder: &Path, run: &Run, how: &Opening) -> Result<Manifest> {
     let wanted = run.wanted;
     let mut rows = 0;
-    for file in row_files(folder)? {
-        let size = std::fs::metadata(&file).map_err(|e| Error::io(&file, e, "Check its permissions"))?;
+    let files = row_files(folder)?;
+    for file in &files {
+        let size = std::fs::metadata(file).map_err(|e| Error::io(file, e, "Check its permissions"))?;
         rows += size.len();
     }
     let mut here = match how.force {
@@ -86,9 +81,9 @@ fn settle(folder: &Path, run: &Run, how: &Opening) -> Result<Manifest> {
         false => Manifest::read(folder)?,
     };
     if let Some(here) = here.as_mut().filter(|_| how.shard.is_whole())
-        && run.grows_from(here)?
+        && here.grows_to(&run.now(here)?)
     {
-        ensure_no_shards(folder)?;
+        ensure_no_shards(&files)?;
         here.settings = wanted.settings.clone();
     }
     let unknown = || format!("rows without {}, whose run is unknown", Manifest::FILE);
@@ -138,14 +133,14 @@ fn write(folder: &Path, manifest: Manifest) -> Result<Manifest> {
 }
 
 /// Refuses rows of shards, which divide the trials of a run by their numbers in the whole run.
-fn ensure_no_shards(folder: &Path) -> Result<()> {
-    let whole = folder.join(Shard::WHOLE.file());
-    match row_files(folder)?.into_iter().find(|file| *file != whole) {
+fn ensure_no_shards(files: &[PathBuf]) -> Result<()> {
+    let whole = Shard::WHOLE.file();
+    match files.iter().find(|file| file.file_name().is_none_or(|name| name != whole.as_str())) {
         None => Ok(()),
         Some(shard) => {
             let problem = "it holds a shard of the run with fewer trials, and with more of them shards divide them in \
                            another way. Give attnlab merge, and then the larger number in the merged folder";
-            Err(Error::Content { path: shard, problem: problem.into() })
+            Err(Error::Content { path: shard.clone(), problem: problem.into() })
         }
     }
 }
@@ -154,8 +149,7 @@ pub(super) fn refusal(path: &Path, contents: &str) -> Error {
     Error::Content {
         path: path.to_path_buf(),
         problem: format!(
-            "it holds {contents}. Choose another folder with --out, or write --force to delete those \
-             rows and start anew"
+            "it holds {contents}. Choose another folder with --out, or write --force to delete those rows and start anew"
         ),
     }
 }

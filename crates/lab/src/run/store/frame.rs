@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What a run knows of a cell without its parameters: 32 bytes, so that a million cells fit anywhere.
+/// Identity and size of a cell without its parameters: 32 bytes, so that a million cells fit anywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellKey {
     /// Hash of the parameters.
@@ -62,7 +62,7 @@ impl CellTable {
     }
 }
 
-/// What the rows of a run must be: of its id, seed, schema and build, and, where the cells are known, of one of
+/// Requirements on the rows of a run: to be of its id, seed, schema and build, and, where the cells are known, of one of
 /// its cells with its parameters.
 #[derive(Clone)]
 pub struct Frame<'a> {
@@ -94,8 +94,8 @@ impl<'a> Frame<'a> {
             return Err(format!("has seed = {}, not {}", row.seed, run.seed));
         }
         if !run.builds().any(|build| build == row.build) {
-            let own: Vec<&str> = run.builds().collect();
-            return Err(format!("was computed by the build {}, not by {}", row.build, own.join(" or ")));
+            let builds: Vec<&str> = run.builds().collect();
+            return Err(format!("was computed by the build {}, not by {}", row.build, builds.join(" or ")));
         }
         let hash = u64::from_str_radix(&row.cell, 16).ok().filter(|hash| cell_name(*hash) == row.cell);
         let Some(hash) = hash else {

@@ -138,9 +138,9 @@ pub(super) fn clear(folder: &Path) -> Result<()> {
     for file in super::row_files(folder)?.into_iter().chain(super::inputs::files(folder)?) {
         deleted(&file, std::fs::remove_file(&file))?;
     }
-    let kept = folder.join(super::CHECKPOINTS);
-    if kept.is_dir() {
-        deleted(&kept, std::fs::remove_dir_all(&kept))?;
+    let checkpoints = folder.join(super::CHECKPOINTS);
+    if checkpoints.is_dir() {
+        deleted(&checkpoints, std::fs::remove_dir_all(&checkpoints))?;
     }
     let manifest = folder.join(Manifest::FILE);
     if manifest.exists() {

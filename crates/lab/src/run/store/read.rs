@@ -47,30 +47,30 @@ fn in_memory(stored: &Stored) -> Result<Rows> {
 pub fn common_manifest(folders: &[&Path], mix: bool) -> Result<Option<Manifest>> {
     let mut common: Option<Manifest> = None;
     for folder in folders {
-        let own = Manifest::of_folder(folder)?;
+        let manifest = Manifest::of_folder(folder)?;
         let Some(common) = &mut common else {
-            common = Some(own);
+            common = Some(manifest);
             continue;
         };
-        let content = |found: String| Error::Content {
+        let content = |difference: String| Error::Content {
             path: folder.to_path_buf(),
-            problem: format!("it is of another run than {}, which holds {found}", folders[0].display()),
+            problem: format!("it is of another run than {}, which holds {difference}", folders[0].display()),
         };
-        if let Some(problem) = common.difference(&own) {
+        if let Some(problem) = common.difference(&manifest) {
             return Err(content(problem));
         }
-        let same_builds = common.has_builds_of(&own) && own.has_builds_of(common);
+        let same_builds = common.has_builds_of(&manifest) && manifest.has_builds_of(common);
         if !(mix || same_builds) {
             let list = |m: &Manifest| m.builds().collect::<Vec<_>>().join(", ");
             return Err(content(format!(
                 "rows of the build {}, but these are of {}. Different code may compute different numbers; \
                  write --mix-builds to take them together all the same",
                 list(common),
-                list(&own)
+                list(&manifest)
             )));
         }
-        common.add_builds_of(&own);
-        common.add_inputs(&own.inputs);
+        common.add_builds_of(&manifest);
+        common.add_inputs(&manifest.inputs);
     }
     Ok(common)
 }

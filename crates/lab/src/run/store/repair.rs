@@ -17,11 +17,11 @@ pub struct Fault {
     pub file: PathBuf,
     /// Number of the line, counted from 1.
     pub line: u64,
-    /// What is wrong, as the rest of a sentence that begins with the line.
+    /// Description, as the rest of a sentence that begins with the line.
     pub why: String,
 }
 
-/// What a repair of a folder finds.
+/// Result of a search for wrong lines in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Repair {
     /// The lines that do not belong into their files.
@@ -42,7 +42,7 @@ impl Repair {
     /// # Errors
     /// A folder or a file that cannot be read.
     pub fn find(folder: &Path, frame: &Frame) -> Result<Repair> {
-        let mut found = Repair { leftovers: leftovers(folder)?, ..Repair::default() };
+        let mut repair = Repair { leftovers: leftovers(folder)?, ..Repair::default() };
         // The first row of each trial: hash of its line, file and number.
         let mut first: HashMap<(u64, u64), (u64, PathBuf, u64)> = HashMap::new();
         let mut wrong: HashMap<(PathBuf, u64), String> = HashMap::new();
@@ -62,7 +62,7 @@ impl Repair {
                         continue;
                     }
                 };
-                found.kept += 1;
+                repair.kept += 1;
                 let Some((check, file, number)) = first.get(&trial) else {
                     first.insert(trial, (line.check, path.clone(), line.number));
                     continue;
@@ -72,10 +72,10 @@ impl Repair {
                         let file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                         format!("is another row for its trial than line {number} of {file}")
                     };
-                    found.kept -= 1;
+                    repair.kept -= 1;
                     let other = (file.clone(), *number);
                     if !wrong.contains_key(&other) {
-                        found.kept -= 1;
+                        repair.kept -= 1;
                     }
                     wrong.insert(other, differs(&path, line.number));
                     wrong.insert(place, differs(file, *number));
@@ -83,9 +83,9 @@ impl Repair {
             }
         }
         let fault = |((file, line), why)| Fault { file, line, why };
-        found.faults = wrong.into_iter().map(fault).collect();
-        found.faults.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-        Ok(found)
+        repair.faults = wrong.into_iter().map(fault).collect();
+        repair.faults.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        Ok(repair)
     }
 
     /// Returns `true` if nothing is wrong.
@@ -103,19 +103,19 @@ impl Repair {
         let Some(_owner) = Owner::alone(folder)? else {
             return Err(busy(folder));
         };
-        let found = Self::find(folder, frame)?;
+        let repair = Self::find(folder, frame)?;
         let advice = "Nothing was deleted";
-        let mut files: Vec<&PathBuf> = found.faults.iter().map(|f| &f.file).collect();
+        let mut files: Vec<&PathBuf> = repair.faults.iter().map(|f| &f.file).collect();
         files.dedup();
         for path in files {
-            let own = found.faults.iter().filter(|f| f.file == *path);
-            let wrong: Vec<u64> = own.map(|f| f.line).collect();
+            let faults = repair.faults.iter().filter(|f| f.file == *path);
+            let wrong: Vec<u64> = faults.map(|f| f.line).collect();
             set_aside(folder, path, &wrong)?;
         }
-        for path in &found.leftovers {
+        for path in &repair.leftovers {
             fs::remove_file(path).map_err(|e| Error::io(path, e, advice))?;
         }
-        Ok(found)
+        Ok(repair)
     }
 }
 
@@ -161,13 +161,13 @@ fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
 /// Lists the temporary files that killed processes have left in a folder.
 fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
-    let mut found = vec![];
+    let mut paths = vec![];
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         if files::is_temporary(&path) {
-            found.push(path);
+            paths.push(path);
         }
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    Ok(paths)
 }

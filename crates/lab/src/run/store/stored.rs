@@ -71,12 +71,12 @@ impl Stored {
             Some(table) => Cells::Planned(table.clone()),
             None => Cells::Seen(HashMap::new()),
         };
-        let mut found = Stored { files: vec![], entries: vec![], cells, lines: 0, torn: vec![] };
+        let mut stored = Stored { files: vec![], entries: vec![], cells, lines: 0, torn: vec![] };
         for path in files {
-            found.add(path, frame)?;
+            stored.add(path, frame)?;
         }
-        found.sort(frame)?;
-        Ok(found)
+        stored.sort(frame)?;
+        Ok(stored)
     }
 
     fn add(&mut self, path: PathBuf, frame: &Frame) -> Result<()> {
@@ -163,14 +163,8 @@ impl Stored {
             Cells::Planned(table) => table.place(cell),
             Cells::Seen(seen) => seen.get(&cell).map(|place| *place as usize),
         };
-        place.is_some_and(|place| self.holds_at(place, trial))
-    }
-
-    /// Returns `true` if the row of a trial is there; the cell is named by its place.
-    pub fn holds_at(&self, place: usize, trial: u64) -> bool {
-        let key = (place as u32, trial);
-        let found = self.entries.binary_search_by_key(&key, |e| (e.cell, e.trial));
-        found.is_ok()
+        let key = |place| (place as u32, trial);
+        place.is_some_and(|place| self.entries.binary_search_by_key(&key(place), |e| (e.cell, e.trial)).is_ok())
     }
 
     /// Returns the numbers of the trials of a cell that are there, ascending.
@@ -188,8 +182,8 @@ impl Stored {
     /// Returns messages for the user about torn last lines.
     pub fn dropped(&self) -> Vec<String> {
         let note = "was torn (the run was killed while writing it, or is writing it now) and is left out";
-        let one = |torn: &Torn| format!("{}: line {} {note}", torn.file.display(), torn.number);
-        self.torn.iter().map(one).collect()
+        let message = |torn: &Torn| format!("{}: line {} {note}", torn.file.display(), torn.number);
+        self.torn.iter().map(message).collect()
     }
 
     pub(super) fn torn(&self) -> &[Torn] {
@@ -218,20 +212,20 @@ impl Stored {
         entries.iter().map(|entry| reader.row(entry)).collect()
     }
 
-    /// Calls `one` for every row, in canonical order.
+    /// Calls `then` for every row, in canonical order.
     ///
     /// # Errors
-    /// As [`Stored::rows`], and those of `one`.
-    pub fn for_each(&self, mut one: impl FnMut(&Row) -> Result<()>) -> Result<()> {
+    /// As [`Stored::rows`], and those of `then`.
+    pub fn for_each(&self, mut then: impl FnMut(&Row) -> Result<()>) -> Result<()> {
         let mut reader = self.reader();
-        self.entries.iter().try_for_each(|entry| one(&reader.row(entry)?))
+        self.entries.iter().try_for_each(|entry| then(&reader.row(entry)?))
     }
 
-    /// Calls `one` for each of the first `cells` cells, with its rows: none where there are none.
+    /// Calls `then` for each of the first `cells` cells, with its rows: none where there are none.
     ///
     /// # Errors
-    /// As [`Stored::rows`], and those of `one`.
-    pub fn for_each_cell(&self, cells: usize, mut one: impl FnMut(usize, &[Row]) -> Result<()>) -> Result<()> {
+    /// As [`Stored::rows`], and those of `then`.
+    pub fn for_each_cell(&self, cells: usize, mut then: impl FnMut(usize, &[Row]) -> Result<()>) -> Result<()> {
         let mut reader = self.reader();
         let mut rest = self.entries.as_slice();
         for place in 0..cells {
@@ -239,7 +233,7 @@ impl Stored {
             let (own, after) = rest.split_at(length);
             rest = after;
             let rows = own.iter().map(|entry| reader.row(entry));
-            one(place, &rows.collect::<Result<Vec<Row>>>()?)?;
+            then(place, &rows.collect::<Result<Vec<Row>>>()?)?;
         }
         Ok(())
     }
