@@ -52,21 +52,19 @@ pub fn common_manifest(folders: &[&Path], mix: bool) -> Result<Option<Manifest>>
             common = Some(manifest);
             continue;
         };
-        let content = |difference: String| Error::Content {
-            path: folder.to_path_buf(),
-            problem: format!("it is of another run than {}, which holds {difference}", folders[0].display()),
-        };
-        if let Some(problem) = common.difference(&manifest) {
-            return Err(content(problem));
+        let first = folders[0].display();
+        let content = |problem: String| Error::Content { path: folder.to_path_buf(), problem };
+        if let Some(difference) = common.difference(&manifest) {
+            return Err(content(format!("it is of another run than {first}, which holds {difference}")));
         }
         let same_builds = common.has_builds_of(&manifest) && manifest.has_builds_of(common);
         if !(mix || same_builds) {
             let list = |m: &Manifest| m.builds().collect::<Vec<_>>().join(", ");
             return Err(content(format!(
-                "rows of the build {}, but these are of {}. Different code may compute different numbers; \
+                "it holds rows of the build {}, and {first} of {}. Different code may compute different numbers: \
                  write --mix-builds to take them together all the same",
-                list(common),
-                list(&manifest)
+                list(&manifest),
+                list(common)
             )));
         }
         common.add_builds_of(&manifest);
