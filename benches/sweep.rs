@@ -50,14 +50,16 @@ fn main() {
     let catalogue = attnlab::catalogue();
     let plan = Plan::new(&sweep, &catalogue).expect("the sweep above can be run");
     let claim = catalogue.claim("aot.theorem1_bounded").expect("a claim of ours");
-    let cells: Vec<&Params> = plan.cells.iter().map(|c| &c.params).collect();
-    let each = |c: usize| (0..plan.cells[c].trials).map(move |t| (c, t));
+    let cell = |place| plan.cells.get(place).expect("a cell of the sweep").params;
+    let cells: Vec<Params> = (0..plan.cells.len()).map(cell).collect();
+    let keys = plan.cells.keys();
+    let each = |c: usize| (0..keys[c].trials).map(move |t| (c, t));
     let trials: Vec<(usize, u64)> = (0..cells.len()).flat_map(each).collect();
     println!("{} cells, {} trials", cells.len(), trials.len());
 
     let trial = |(c, t): &(usize, u64)| {
         let streams = Streams::new(sweep.seed, "aot.theorem1_bounded", cells[*c].cell(), *t);
-        black_box(claim.trial(cells[*c], &streams).expect("a trial"));
+        black_box(claim.trial(&cells[*c], &streams).expect("a trial"));
     };
     let run = || {
         let folder = tempfile::tempdir().expect("a temporary folder");

@@ -32,7 +32,7 @@ fn main() -> Result<()> {
 
     // Any folder of rows can be opened, also one that the command line wrote.
     let run = RunFolder::open(folder, &catalogue)?;
-    for cell in sweep::summarise(&run.plan, &run.rows)? {
+    for cell in sweep::summarise(&run.plan, &run.stored)? {
         let (layers, delta) = (&cell.parameters["layers"], &cell.parameters["delta"]);
         let held = cell.trials - cell.failures;
         println!("{layers} layers, delta {delta}: {held:>2} of {} hold", cell.trials);

@@ -55,7 +55,7 @@ pub use attnlab_gpu as gpu;
 #[cfg(feature = "train")]
 pub use attnlab_images as images;
 pub use attnlab_lab::{
-    catalogue, claim, command, experiment, figure, folder, formula, glossary, prelude, report, reproduce, run,
+    build, catalogue, claim, command, experiment, figure, folder, formula, glossary, prelude, report, reproduce, run,
     scaffold, sheet_test, sweep, toy,
 };
 pub use attnlab_lab::{experiments, settings, sheet, witness};
@@ -65,6 +65,7 @@ pub use attnlab_theory::{attention, dynamics, fit, markov, measure, particles, s
 pub use attnlab_train as train;
 pub use rooms::{catalogue, papers};
 
+use attnlab_lab::build::Build;
 use attnlab_lab::catalogue::Catalogue;
 use std::process::ExitCode;
 
@@ -76,4 +77,22 @@ pub use {ndarray, rand, rand_distr};
 /// repeated id, is refused with exit status 2.
 pub fn main(catalogue: Catalogue) -> ExitCode {
     cli::main(&catalogue)
+}
+
+/// States that this process runs the code of this repository and nothing else. The programs of the repository call
+/// it; in a package with code of its own, rows carry a hash of the executable instead.
+pub fn state_build() {
+    attnlab_lab::build::state(Build {
+        version: env!("CARGO_PKG_VERSION"),
+        code: env!("ATTNLAB_CODE").into(),
+        target: env!("ATTNLAB_TARGET").into(),
+        features: env!("ATTNLAB_FEATURES").into(),
+        commit: env!("ATTNLAB_COMMIT").into(),
+    });
+}
+
+/// Runs the program of an experiment's own binary, with the options of `attnlab run NAME`.
+pub fn experiment_main(name: &str) -> ExitCode {
+    state_build();
+    cli::experiment_main(&catalogue(), name)
 }

@@ -21,10 +21,10 @@ process of its own. Writes rows and audit.md, which lists every unexpected verdi
 shows it. An audit that was stopped goes on where it was: give the same command again. Exit status 0: no
 surprise stands; 1: some do; 2: bad usage or input; 130: stopped.";
 
-/// Number of settings per claim, and time limit in seconds, under --quick.
-const QUICK: (u64, f64) = (4, 120.0);
+/// Number of settings per claim, and time limit of a check, under --quick.
+const QUICK: (u64, Duration) = (4, Duration::from_secs(120));
 /// The same otherwise.
-const FULL: (u64, f64) = (200, 120.0);
+const FULL: (u64, Duration) = (200, Duration::from_secs(120));
 
 /// Check every claim at random settings inside its domain
 #[derive(clap::Args, Debug)]
@@ -40,9 +40,9 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     settings: Option<u64>,
     /// Time limit of one check in seconds, of processor time where the system tells it [default: 120]
-    #[arg(long, value_name = "S", value_parser = input::positive_number)]
+    #[arg(long, value_name = "S", value_parser = input::seconds)]
     #[arg(allow_negative_numbers = true)]
-    time_limit: Option<f64>,
+    check_limit: Option<Duration>,
     /// Seed of the settings and of their checks
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
     #[arg(allow_negative_numbers = true)]
@@ -92,7 +92,7 @@ fn options(args: &Args) -> Result<Options> {
         only: args.only.clone(),
         seed: args.seed,
         settings: args.settings.unwrap_or(settings),
-        limit: Duration::from_secs_f64(args.time_limit.unwrap_or(limit)),
+        limit: args.check_limit.unwrap_or(limit),
         program: Some(program),
         grid: args.parts.grid(),
     })

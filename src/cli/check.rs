@@ -20,6 +20,7 @@ Examples:
   attnlab check aot.lemma1 --mutants --mutant-seeds 20     and how often they are: the power
   attnlab check 'aot.*' --json | jq .verdict     every claim whose id begins with aot.
   attnlab check --all
+  attnlab check denoise.a23 --trials 20 --until-decided     20 trials, 40, 80, .. until they decide
 
 A verdict is supported, refuted, inconclusive (more trials are needed), out-of-scope (a hypothesis
 fails at these parameters), vacuous (nothing is promised) or failed (computations failed).
@@ -41,6 +42,9 @@ pub struct Args {
     /// Number of trials [default: the claim's own number]
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     trials: Option<u64>,
+    /// Go on with twice the trials, up to 128 times, until they decide; the levels of the looks share the error
+    #[arg(long)]
+    until_decided: bool,
     /// Seed of every random stream
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
     #[arg(allow_negative_numbers = true)]
@@ -89,7 +93,8 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         trials: args.trials,
         level: args.level,
         beyond_hypotheses: args.beyond_hypotheses,
-        drawn_as: None,
+        until_decided: args.until_decided,
+        ..CheckOptions::default()
     };
     let bar = Bar::new();
     let mut tally = Tally::default();
@@ -195,6 +200,9 @@ fn block(report: &CheckReport, title: &str, mutant: Option<&MutantReport>) -> Ve
         lines.extend(field("power", &mutant.power()));
     }
     lines.extend(field("trials", &report.counted()));
+    if let Some(stopping) = report.stopping() {
+        lines.extend(field("stopping", &stopping));
+    }
     lines.extend(field("parameters", &pairs(&report.parameters)));
     if !report.witness.is_empty() {
         lines.extend(field("witness", &pairs(&report.witness)));

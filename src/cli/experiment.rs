@@ -1,16 +1,15 @@
 //! `attnlab run` and the experiment binaries, which compute rows and pictures of one experiment, and
 //! `attnlab figure`, which draws the pictures again from stored rows.
 
-use super::{finish, start_threads, usage};
+use super::{Process, finish, usage};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note};
+use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note, stop_on_signals};
 use attnlab_lab::experiment::Entry;
 use attnlab_lab::figure;
 use attnlab_lab::folder::{self, RunFolder};
-use attnlab_lab::run::Row;
-use attnlab_lab::run::store::{self, Manifest};
+use attnlab_lab::run::store::Manifest;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -93,9 +92,8 @@ pub struct FigureArgs {
 struct Standalone {
     #[command(flatten)]
     options: Options,
-    /// Threads to use [default: all]; results do not depend on it
-    #[arg(long, value_name = "N", value_parser = input::threads, allow_negative_numbers = true)]
-    threads: Option<usize>,
+    #[command(flatten)]
+    process: Process,
 }
 
 /// Runs the program of the binary of the experiment `name`.
@@ -112,12 +110,10 @@ pub fn main(catalogue: &Catalogue, name: &str) -> ExitCode {
     );
     let command = Standalone::command().name(entry.name).about(about).after_help(examples);
     let parsed = command.try_get_matches().and_then(|m| Standalone::from_arg_matches(&m));
-    attnlab_lab::command::stop_on_signals();
+    stop_on_signals();
     Inputs::record_process();
     let status = match parsed {
-        Ok(args) => {
-            finish(start_threads(args.threads).and_then(|()| execute(entry, &args.options, &mut Out::stdout())))
-        }
+        Ok(args) => finish(args.process.configure().and_then(|()| execute(entry, &args.options, &mut Out::stdout()))),
         Err(error) => usage(&error),
     };
     ExitCode::from(status)
@@ -141,15 +137,6 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
     let how = (options.seed, options.rows);
     folder::keep(entry, &*experiment, how, &folder, out)?;
     Ok(Status::Expected)
-}
-
-/// Reads the rows of a folder and warns on standard error about dropped ones.
-pub(super) fn rows_of(folder: &Path) -> Result<Vec<Row>> {
-    let stored = store::read(folder)?;
-    for dropped in &stored.dropped {
-        note(&format!("warning: {dropped}"));
-    }
-    Ok(stored.rows)
 }
 
 /// Runs `attnlab figure`.

@@ -1,14 +1,16 @@
 //! `attnlab export`: rows as a table for other programs.
 
-use super::experiment::rows_of;
-use attnlab_core::error::Result;
+use attnlab_core::error::{Error, Result};
+use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Out, Status};
-use attnlab_lab::folder::no_rows;
-use attnlab_lab::run::export::{columns, to_csv};
+use attnlab_lab::folder::{self, no_rows};
+use attnlab_lab::run::export::write_csv;
 use attnlab_lab::run::files;
 use attnlab_lab::run::store::Manifest;
+#[cfg(not(feature = "parquet"))]
+use attnlab_lab::run::store::Stored;
 use clap::ValueEnum;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,39 +53,69 @@ impl Format {
             Format::Parquet => "parquet",
         }
     }
+
+    /// Refuses a format that this build lacks.
+    fn ensure_built(self) -> Result<()> {
+        if self == Format::Csv || cfg!(feature = "parquet") {
+            return Ok(());
+        }
+        let allowed = "must be csv in this build. Build with --features parquet, or write csv, which \
+                       pandas and polars read too";
+        Err(Error::invalid("format", "parquet", allowed))
+    }
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let default = || args.folder.join(format!("rows.{}", args.format.extension()));
     let path = args.out.clone().unwrap_or_else(default);
+    args.format.ensure_built()?;
     Manifest::of_folder(&args.folder)?;
+    ensure_no_rows(&path)?;
     files::ensure_free(&path, args.force)?;
-    let rows = rows_of(&args.folder)?;
-    if rows.is_empty() {
+    let stored = folder::rows(&args.folder, catalogue)?;
+    folder::note_dropped(&stored.dropped());
+    if stored.is_empty() {
         return Err(no_rows(&args.folder));
     }
-    let columns = columns(&rows)?;
-    match args.format {
-        Format::Csv => {
-            let write = |to: &mut dyn std::io::Write| to_csv(&columns, rows.len(), to);
-            files::write_whole(&path, args.force, write)?;
-        }
-        Format::Parquet => {
-            let bytes = parquet(&columns)?;
-            files::write_whole(&path, args.force, |to| to.write_all(&bytes))?;
-        }
+    let mut failed = None;
+    let written = files::write_whole(&path, args.force, |to| {
+        let done = match args.format {
+            Format::Csv => write_csv(&stored, to),
+            Format::Parquet => write_parquet(&stored, to),
+        };
+        done.map_err(|e| {
+            let words = std::io::Error::other(e.to_string());
+            failed = Some(e);
+            words
+        })
+    });
+    match failed {
+        // The rows could not be read: their message names the file.
+        Some(error @ (Error::Content { .. } | Error::Io { .. })) => return Err(error),
+        _ => written?,
     }
     out.line(&path.display().to_string())?;
     Ok(Status::Expected)
 }
 
+/// Refuses to replace files that attnlab keeps rows in, with --force too.
+fn ensure_no_rows(path: &Path) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let kept = (name.starts_with("rows") && name.ends_with(".jsonl")) || name == Manifest::FILE;
+    match kept && path.exists() {
+        true => Err(Error::Content {
+            path: path.to_path_buf(),
+            problem: "it belongs to a run and is left as it is. Choose another file with --out".into(),
+        }),
+        false => Ok(()),
+    }
+}
+
 #[cfg(feature = "parquet")]
-use attnlab_lab::run::export::to_parquet as parquet;
+use attnlab_lab::run::export::write_parquet;
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_columns: &[attnlab_lab::run::export::Column]) -> Result<Vec<u8>> {
-    let allowed = "must be csv in this build. Build with --features parquet, or write csv, which \
-                   pandas and polars read too";
-    Err(attnlab_core::error::Error::invalid("format", "parquet", allowed))
+fn write_parquet(_: &Stored, _: &mut files::Sink) -> Result<()> {
+    Format::Parquet.ensure_built()
 }

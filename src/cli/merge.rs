@@ -5,7 +5,7 @@ use attnlab_core::error::Result;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Out, Status};
 use attnlab_lab::sweep;
-use attnlab_lab::sweep::Plan;
+use attnlab_lab::sweep::MergeOptions;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -30,13 +30,16 @@ pub struct Args {
     /// Delete the rows of another run that the folder --out holds
     #[arg(long)]
     force: bool,
+    /// Take rows of several builds of attnlab together; the manifest and reports then name every build
+    #[arg(long)]
+    mix_builds: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    let report = sweep::merge(&args.folders, catalogue, &args.out, args.force)?;
-    attnlab_lab::folder::note_dropped(&report);
-    let plan = Plan::of_folder(&args.out, catalogue)?;
-    sweep_cli::finish(&plan, &report, &args.out, out)?;
+    let options = MergeOptions { force: args.force, mix_builds: args.mix_builds };
+    let (plan, merged) = sweep::merge_rows(&args.folders, catalogue, &args.out, options)?;
+    attnlab_lab::folder::note_dropped(&merged.dropped);
+    sweep_cli::finish(&plan, &merged, &args.out, out)?;
     Ok(Status::Expected)
 }

@@ -3,7 +3,7 @@
 //! Results go to standard output and nothing else does; progress, warnings and errors go to
 //! standard error. Exit status 0: everything is as expected; 1: some verdict is not; 2: bad usage
 //! or input, with one message that names the value and what to write instead; 3: a computation failed;
-//! 130: stopped.
+//! 130: stopped, by the user or at the time limit.
 
 mod audit;
 mod card;
@@ -17,6 +17,7 @@ mod glossary;
 mod list;
 mod merge;
 mod new;
+mod repair;
 mod report;
 mod reproduce;
 mod sweep;
@@ -26,13 +27,15 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::claim::Claim;
-use attnlab_lab::command::{Out, STOPPED, Status, input, note, pipe_closed, stop_on_signals};
+use attnlab_lab::command::{Out, STOPPED, Status, input, note, pipe_closed, stop_after, stop_on_signals};
+use attnlab_lab::run::schedule::no_thread;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,19 +56,38 @@ Examples:
   attnlab doctor                                 threads, memory, GPUs and speed of this machine
 
 Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input, 3 a computation
-failed, 130 stopped.";
+failed, 130 stopped, by Ctrl-C or at --time-limit.";
 
 /// Checks the mathematics of attention by simulation: claims of papers, with seeds, exact intervals
 /// and verdicts.
 #[derive(Parser)]
 #[command(name = "attnlab", version, about, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
-    /// Threads to use [default: all]; results do not depend on it.
+    #[command(flatten)]
+    process: Process,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of the process, which every command has.
+#[derive(clap::Args)]
+struct Process {
+    /// Threads to use [default: all]; results do not depend on it
     #[arg(long, global = true, value_name = "N", value_parser = input::threads)]
     #[arg(allow_negative_numbers = true)]
     threads: Option<usize>,
-    #[command(subcommand)]
-    command: Command,
+    /// Stop after S seconds, as Ctrl-C does; the trial under way is named
+    #[arg(long, global = true, value_name = "S", value_parser = input::seconds)]
+    #[arg(allow_negative_numbers = true)]
+    time_limit: Option<Duration>,
+}
+
+impl Process {
+    /// Starts the threads and the clock of the time limit.
+    fn configure(&self) -> Result<()> {
+        self.time_limit.map_or(Ok(()), stop_after)?;
+        self.threads.map_or(Ok(()), start_threads)
+    }
 }
 
 #[derive(Subcommand)]
@@ -82,6 +104,7 @@ enum Command {
     Sweep(sweep::Args),
     Merge(merge::Args),
     Export(export::Args),
+    Repair(repair::Args),
     Report(report::Args),
     New(new::Args),
     Glossary(glossary::Args),
@@ -116,8 +139,8 @@ pub fn run(catalogue: &Catalogue, args: impl IntoIterator<Item = OsString>) -> u
         Ok(matches) => matches,
         Err(error) => return usage(&error),
     };
-    let threads = matches.get_one::<usize>("threads").copied();
-    finish(start_threads(threads).and_then(|()| dispatch(catalogue, &matches, &mut Out::stdout())))
+    let configured = Process::from_arg_matches(&matches).map_err(unread).and_then(|process| process.configure());
+    finish(configured.and_then(|()| dispatch(catalogue, &matches, &mut Out::stdout())))
 }
 
 /// Builds the grammar of the command line: the built-in subcommands and those of the rooms.
@@ -133,10 +156,7 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
             return command.run(arguments, out);
         }
     }
-    let cli = Cli::from_arg_matches(matches).map_err(|e| {
-        // The grammar has accepted these arguments.
-        Error::invalid("argument", "", format!("could not be read ({e})"))
-    })?;
+    let cli = Cli::from_arg_matches(matches).map_err(unread)?;
     match &cli.command {
         Command::Reproduce(args) => reproduce::run(args, catalogue, out),
         Command::List(args) => list::run(args, catalogue, out),
@@ -149,13 +169,19 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
         Command::Figure(args) => experiment::figure(args, catalogue, out),
         Command::Sweep(args) => sweep::run(args, catalogue, out),
         Command::Merge(args) => merge::run(args, catalogue, out),
-        Command::Export(args) => export::run(args, out),
+        Command::Export(args) => export::run(args, catalogue, out),
+        Command::Repair(args) => repair::run(args, catalogue, out),
         Command::Report(args) => report::run(args, catalogue, out),
         Command::New(args) => new::run(args, out),
         Command::Glossary(args) => glossary::run(args, catalogue, out),
         Command::Doctor(args) => doctor::run(args, out),
         Command::Completions(args) => completions::run(args, grammar(catalogue), out),
     }
+}
+
+/// Returns the error for arguments that the grammar has accepted and that cannot be read all the same.
+fn unread(problem: clap::Error) -> Error {
+    Error::invalid("argument", "", format!("could not be read ({problem})"))
 }
 
 /// Returns the claims whose ids begin with `pattern` without its final `*`.
@@ -236,12 +262,9 @@ fn not_text(args: impl Iterator<Item = OsString>) -> Error {
     Error::invalid("argument", broken.join(", "), allowed)
 }
 
-fn start_threads(threads: Option<usize>) -> Result<()> {
-    let Some(threads) = threads else {
-        return Ok(());
-    };
+fn start_threads(threads: usize) -> Result<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global().map_err(|e| Error::invalid("threads", threads, format!("must be a smaller number ({e})")))
+    pool.build_global().map_err(|e| no_thread(threads, &e))
 }
 
 #[cfg(test)]

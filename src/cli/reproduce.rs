@@ -17,6 +17,7 @@ Examples:
   attnlab reproduce
   attnlab reproduce --seed 1 --out runs/seed1
   attnlab reproduce --only aot.mssa_is_mhsa snr_per_layer
+  attnlab reproduce --times 10                  ten times the trials of every claim, beside the verdicts that are there
   attnlab reproduce --force                     starts anew, without the rows in the folder
 
 Writes report.html, plots/ and the rows behind them into the folder. A run that was stopped goes on
@@ -41,9 +42,19 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::mutant_seeds)]
     #[arg(allow_negative_numbers = true)]
     mutant_seeds: u64,
+    /// Take N times each claim's own number of trials; verdicts of other numbers stay among the rows
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true)]
+    times: u64,
+    /// Go on with twice the trials, up to 128 times, where they do not decide
+    #[arg(long)]
+    until_decided: bool,
     /// Start anew: delete the rows that the folder holds
     #[arg(long)]
     force: bool,
+    /// Keep the rows that another build of attnlab has computed; rows and reports then name every build
+    #[arg(long)]
+    mix_builds: bool,
 }
 
 /// Runs the command.
@@ -53,7 +64,10 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         only: args.only.clone(),
         seed: args.seed,
         mutant_seeds: args.mutant_seeds,
+        times: args.times,
+        until_decided: args.until_decided,
         force: args.force,
+        mix_builds: args.mix_builds,
     };
     let summary = reproduce(catalogue, &options, &Bar::new(), &mut |event| match event {
         Event::Checked { check, refuted, mutants } => out.line(&line(&check.report, refuted, mutants)),

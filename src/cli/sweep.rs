@@ -5,12 +5,11 @@ use attnlab_core::format::quoted;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Bar, Out, RowOptions, Status, note};
 use attnlab_lab::folder::{list, note_shard, note_trials};
-use attnlab_lab::report::Origin;
-use attnlab_lab::run::grid::RunReport;
+use attnlab_lab::run::grid::{Finished, GridOptions};
 use attnlab_lab::run::memory;
 use attnlab_lab::run::store::Shard;
 use attnlab_lab::sweep;
-use attnlab_lab::sweep::{CellSummary, Plan, Sweep};
+use attnlab_lab::sweep::{CellMark, Plan, Sweep};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -55,48 +54,46 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     let plan = Plan::new(&sweep, catalogue)?;
     let default = || Path::new("runs").join(file.file_stem().unwrap_or_default());
     let folder = args.out.clone().unwrap_or_else(default);
-    note(&size(&plan, &folder));
-    let report = plan.with_grid(|grid| grid.run(&folder, args.rows.grid(), &Bar::resumable()))?;
-    note_trials(&report);
-    if report.computed > 0 {
-        let words = [file, &folder].map(|path| quoted(&path.display().to_string()));
-        Origin::here(format!("attnlab sweep {} --out {}", words[0], words[1])).note(&folder)?;
-    }
+    note(&size(&plan, &folder)?);
+    let words = [file, &folder].map(|path| quoted(&path.display().to_string()));
+    let command = format!("attnlab sweep {} --out {}", words[0], words[1]);
+    let options = GridOptions { command: Some(&command), ..args.rows.grid() };
+    let finished = plan.with_grid(|grid| grid.run(&folder, options, &Bar::resumable()))?;
+    note_trials(&finished.dropped, finished.resumed, finished.computed);
     if args.rows.shard.is_whole() {
-        finish(&plan, &report, &folder, out)?;
+        finish(&plan, &finished, &folder, out)?;
     } else {
-        note_shard(args.rows.shard, report.rows.len(), &folder);
+        note_shard(args.rows.shard, finished.stored.len(), &folder);
     }
     Ok(Status::Expected)
 }
 
 /// Writes the summary and the maps of a whole or merged sweep, and prints their paths.
-pub fn finish(plan: &Plan, report: &RunReport, folder: &Path, out: &mut Out) -> Result<()> {
-    let cells = sweep::write_summary(plan, &report.rows, folder)?;
+pub fn finish(plan: &Plan, finished: &Finished, folder: &Path, out: &mut Out) -> Result<()> {
+    let (cells, pictures) = sweep::write_results(plan, &finished.stored, folder)?;
     let rows = folder.join(Shard::WHOLE.file());
     out.line(&rows.display().to_string())?;
     if !cells.is_empty() {
         out.line(&folder.join("cells.jsonl").display().to_string())?;
         out.line(&folder.join("cells.csv").display().to_string())?;
-        let maps = sweep::figures(plan, &cells)?;
-        list(&attnlab_lab::figure::write_all(&maps, folder)?, out)?;
+        list(&pictures, out)?;
         out.line(&tally(&cells))?;
     }
     Ok(())
 }
 
-fn size(plan: &Plan, folder: &Path) -> String {
-    let trials: u64 = plan.cells.iter().map(|c| c.trials).sum();
-    let heaviest = plan.cells.iter().max_by_key(|c| c.memory);
+fn size(plan: &Plan, folder: &Path) -> Result<String> {
+    let trials: u64 = plan.cells.keys().iter().map(|c| c.trials).sum();
+    let heaviest = plan.cells.heaviest()?;
     let heaviest = heaviest
         .filter(|c| c.memory > 0)
         .map_or(String::new(), |c| format!(", at most {} of memory a trial", memory::size(c.memory)));
     let (cells, most) = (plan.cells.len(), if plan.stops() { "at most " } else { "" });
-    format!("{cells} cells, {most}{trials} trials{heaviest}; rows in {}", folder.display())
+    Ok(format!("{cells} cells, {most}{trials} trials{heaviest}; rows in {}", folder.display()))
 }
 
 /// Returns a sentence with the number of cells per verdict.
-fn tally(cells: &[CellSummary]) -> String {
+fn tally(cells: &[CellMark]) -> String {
     let mut counts: BTreeMap<_, usize> = BTreeMap::new();
     for cell in cells {
         *counts.entry(cell.verdict).or_default() += 1;

@@ -14,7 +14,7 @@ const U0: [f64; 8] = [1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
 const U1: [f64; 8] = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0];
 
 /// An `.npy` file as NumPy lays it out (format 1.0, header padded to 64 bytes).
-fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
+pub fn npy(descr: &str, fortran: bool, shape: &str, data: &[u8]) -> Vec<u8> {
     let order = if fortran { "True" } else { "False" };
     let header = format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}, }}");
     let padding = 63 - (10 + header.len()) % 64;

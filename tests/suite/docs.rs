@@ -6,7 +6,7 @@ use crate::common::{CATALOGUE, claims};
 use crate::rounding::same;
 use attnlab::claim::{Claim, VerdictKind, docs};
 use attnlab::format;
-use attnlab::report::{Found, restore};
+use attnlab::report::{Found, latest, restore};
 use attnlab::run::{CheckOptions, Silent, check, store};
 use attnlab::stats::Estimate;
 use std::collections::HashMap;
@@ -74,9 +74,9 @@ fn the_readme_has_the_estimates_of_a_run() {
     let folder = std::env::var_os(REPRODUCED);
     let folder = folder.unwrap_or_else(|| panic!("{REPRODUCED}: must name the folder of a run"));
     let mut estimates = HashMap::new();
-    for row in store::read(Path::new(&folder)).unwrap().rows {
+    for row in latest(&store::read(Path::new(&folder)).unwrap().rows) {
         // What cannot be restored, such as an interval without end, is missing below.
-        if let Ok(Found::Claim(checked)) = restore(&row, &CATALOGUE) {
+        if let Ok(Found::Claim(checked)) = restore(row, &CATALOGUE) {
             assert_eq!(checked.report.seed, 0, "the tables are those of seed 0");
             estimates.insert(checked.report.claim, three_digits(&checked.report.estimate));
         }

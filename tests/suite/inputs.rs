@@ -354,7 +354,7 @@ fn merged_shards_list_the_inputs() {
 /// Files that a trial opens are listed before its row is written; a kill after it leaves them in the list.
 #[test]
 fn inputs_of_trials_are_listed_with_their_rows() {
-    use attnlab::run::store::{Row, Shard, Store};
+    use attnlab::run::store::{Opening, Row, Shard, Store};
     use attnlab_core::input::{self, Inputs};
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("late.txt");
@@ -363,8 +363,9 @@ fn inputs_of_trials_are_listed_with_their_rows() {
         let out = folder.path().join(shard.file());
         let manifest = Manifest::new("demo", 1, serde_json::Map::new());
         let row = |trial| Row::new(&manifest, 7, trial, serde_json::Map::new(), serde_json::Map::new());
+        let opening = Opening { shard, ..Opening::default() };
         Inputs::default().within(|| {
-            let store = Store::open(&out, &manifest, shard, false).unwrap();
+            let store = Store::open(&out, &manifest, &opening).unwrap();
             store.append(&row(0)).unwrap();
             assert!(Manifest::of_folder(&out).unwrap().inputs.is_empty());
             input::read("text", &file).unwrap();
@@ -373,11 +374,11 @@ fn inputs_of_trials_are_listed_with_their_rows() {
         let inputs = Manifest::of_folder(&out).unwrap().inputs;
         assert_eq!((inputs.len(), inputs[0].path.as_str()), (1, file.to_str().unwrap()));
         // Also in a process that opens nothing.
-        assert!(Store::open(&out, &manifest, shard, false).is_ok());
+        assert!(Store::open(&out, &manifest, &opening).is_ok());
         fs::write(&file, "abd").unwrap();
-        let refused = Store::open(&out, &manifest, shard, false).err().unwrap().to_string();
+        let refused = Store::open(&out, &manifest, &opening).err().unwrap().to_string();
         assert!(refused.contains("another text file") && refused.contains("late.txt"), "{refused}");
-        let forced = Store::open(&out, &manifest, shard, true).unwrap();
+        let forced = Store::open(&out, &manifest, &Opening { force: true, ..opening }).unwrap();
         assert!(!forced.holds(7, 1));
         drop(forced);
         assert!(Manifest::of_folder(&out).unwrap().inputs.is_empty());

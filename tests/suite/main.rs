@@ -12,15 +12,20 @@ mod cli_horizon;
 #[cfg(feature = "train")]
 mod cli_train;
 mod cli_unroll;
+mod command_lines;
 mod docs;
 mod gallery;
 mod inputs;
+mod kills;
 mod layering;
 mod report;
 mod rows;
+mod stop;
 mod sweep;
 mod sweep_cells;
 mod sweep_maps;
+mod top_up;
 #[cfg(unix)]
 mod transcripts;
+mod trust;
 mod tutorial;

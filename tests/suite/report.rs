@@ -3,9 +3,9 @@
 use crate::common::CATALOGUE;
 use attnlab::claim::VerdictKind;
 use attnlab::figure::{Axis, Figure, Panel, Point, Series};
-use attnlab::report::{Checked, Found, MutantResult, Origin, Picture, Report, html, keep, restore};
+use attnlab::report::{Checked, Found, MutantResult, Picture, Report, html, keep, restore};
 use attnlab::run::store::Manifest;
-use attnlab::run::{CheckOptions, Row, Silent, check, mutants};
+use attnlab::run::{CheckOptions, Origin, Row, Silent, check, mutants};
 use serde_json::{Map, json};
 
 fn checked() -> Checked {
@@ -49,7 +49,7 @@ fn verdicts_evidence_figures_and_command_are_there() {
         "4 of 4 seeds <small>[0.40, 1.00]</small>", // scipy.stats.binomtest(4, 4).proportion_ci()
         "no trial failed",
         env!("CARGO_PKG_VERSION"),
-        attnlab::report::machine().as_str(),
+        attnlab::run::machine().as_str(),
         "<math><msubsup><mi>W</mi><mi>Q</mi><mi>k</mi></msubsup>",
         "a &lt; b",
         "<svg ",

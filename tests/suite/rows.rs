@@ -3,7 +3,7 @@
 use attnlab::experiment::{self, Experiment, RunOptions};
 use attnlab::figure::{self, Axis, Cell, Figure, Heat, Panel, Point, Series};
 use attnlab::run::Silent;
-use attnlab::run::store::{Manifest, Row, Shard, Store, read};
+use attnlab::run::store::{Manifest, Opening, Row, Store, read};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -76,7 +76,7 @@ proptest! {
     ) {
         let folder = tempfile::tempdir().unwrap();
         let rows = demo_rows(&numbers);
-        let store = Store::open(folder.path(), &manifest(), Shard::WHOLE, false).unwrap();
+        let store = Store::open(folder.path(), &manifest(), &Opening::default()).unwrap();
         rows.iter().for_each(|row| store.append(row).unwrap());
         drop(store);
         let path = folder.path().join("rows.jsonl");
@@ -89,9 +89,9 @@ proptest! {
         prop_assert_eq!(read(folder.path()).unwrap().rows.len(), whole_lines);
         prop_assert_eq!(fs::read(&path).unwrap(), &whole[..cut]);
         // Opening cuts; what is appended then starts a line of its own.
-        let store = Store::open(folder.path(), &manifest(), Shard::WHOLE, false).unwrap();
+        let store = Store::open(folder.path(), &manifest(), &Opening::default()).unwrap();
         let torn = cut > 0 && whole[cut - 1] != b'\n';
-        prop_assert_eq!(store.dropped().len(), usize::from(torn));
+        prop_assert_eq!(store.notes().len(), usize::from(torn));
         for row in &rows {
             if !store.holds(7, row.trial) {
                 store.append(row).unwrap();

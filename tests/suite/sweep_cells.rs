@@ -5,6 +5,7 @@ use crate::sweeps::{MAP, parse, run, stopping};
 use attnlab::claim::verdict::judge_events;
 use attnlab::claim::{Outcome, Witness};
 use attnlab::experiment::{self, RunOptions};
+use attnlab::folder::RunFolder;
 use attnlab::run::store::Shard;
 use attnlab::run::{CheckOptions, Silent, check};
 use attnlab::stats::{Sequence, binomial};
@@ -154,8 +155,8 @@ fn a_sweep_over_the_settings_of_an_experiment() {
     let report = experiment::run(&*small, own_folder.path(), &RunOptions::default(), &Silent).unwrap();
     assert_eq!(report.rows, rows[4..]);
     // A figure for each of the settings.
-    let plan = Plan::of_folder(folder.path(), &CATALOGUE).unwrap();
-    let parts = plan.parts(&rows);
+    let opened = RunFolder::open(folder.path(), &CATALOGUE).unwrap();
+    let parts: Vec<_> = opened.plan.parts(&opened.stored).map(Result::unwrap).collect();
     assert_eq!(parts.len(), 4);
     assert_eq!(parts[3].label, "clusters=4, dim=32, noise=0.2");
     assert_eq!(parts[3].rows, rows[6..]);

@@ -4,16 +4,18 @@ use crate::common::CATALOGUE;
 use crate::sweeps::run;
 use attnlab::claim::VerdictKind;
 use attnlab::figure::{Figure, Scale};
+use attnlab::folder::RunFolder;
 use attnlab::run::store::Shard;
-use attnlab::sweep::{self, CellSummary, Plan};
+use attnlab::sweep::{self, CellMark, CellSummary};
 use std::path::Path;
 
 /// Runs the sweep `text` into `folder`: its cells and figures.
 fn drawn(text: &str, folder: &Path) -> (Vec<CellSummary>, Vec<Figure>) {
-    let rows = run(text, folder, Shard::WHOLE);
-    let plan = Plan::of_folder(folder, &CATALOGUE).unwrap();
-    let cells = sweep::summarise(&plan, &rows).unwrap();
-    let figures = sweep::figures(&plan, &cells).unwrap();
+    run(text, folder, Shard::WHOLE);
+    let opened = RunFolder::open(folder, &CATALOGUE).unwrap();
+    let cells = sweep::summarise(&opened.plan, &opened.stored).unwrap();
+    let marks: Vec<CellMark> = cells.iter().map(CellSummary::mark).collect();
+    let figures = sweep::figures(&opened.plan, &marks).unwrap();
     (cells, figures)
 }
 

@@ -40,7 +40,7 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
 
 pub fn run(text: &str, out: &Path, shard: Shard) -> Vec<Row> {
     let options = GridOptions { shard, ..GridOptions::default() };
-    sweep::run(&parse(text), &CATALOGUE, out, options, &Silent).unwrap().rows
+    sweep::run(&parse(text), &CATALOGUE, out, options, &Silent).unwrap().stored.rows().unwrap()
 }
 
 /// Reads a finished folder: rows and both summaries.

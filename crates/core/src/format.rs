@@ -60,6 +60,22 @@ pub fn pairs(map: &Map<String, Value>) -> String {
     map.iter().map(pair).collect::<Vec<_>>().join(", ")
 }
 
+/// Cuts every line of a message after 200 characters: the line of a file that a parser quotes may be as long as the
+/// file.
+///
+/// ```
+/// let text = attnlab_core::format::short_lines(&format!("at line 3\n{}", "[".repeat(1000)));
+/// assert_eq!(text.chars().count(), "at line 3\n".len() + 201);
+/// ```
+pub fn short_lines(text: &str) -> String {
+    let short = |line: &str| match line.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_string(),
+    };
+    let lines: Vec<String> = text.trim().lines().map(short).collect();
+    lines.join("\n")
+}
+
 /// Formats a number of bytes in decimal units: "3.2 GB".
 pub fn size(bytes: u64) -> String {
     let units = [(1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];

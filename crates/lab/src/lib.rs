@@ -3,6 +3,7 @@
 //!
 //! - [`claim`]: printed statements, their [sheets](claim::Sheet), outcomes and [verdicts](claim::verdict);
 //! - [`catalogue`]: all claims, experiments and closed forms, with a [`Room`](catalogue::Room) per package;
+//! - [`build`]: which code computes the rows;
 //! - [`run`]: checks, grids, rows that survive a kill; [`experiment`]: figures of papers as cells × trials;
 //! - [`sweep`]: a claim or an experiment over axes; [`formula`]: closed forms with names;
 //! - [`figure`]: draws from stored rows and never samples; [`report`]: verdicts and figures on one page;
@@ -16,6 +17,7 @@
 //! - [`toy`]: a coin, for examples and tests.
 
 pub mod audit;
+pub mod build;
 pub mod catalogue;
 pub mod claim;
 pub mod command;

@@ -9,9 +9,9 @@ use crate::claim::{Claim, Mutant};
 use crate::experiment::{self, Entry, RunOptions};
 use crate::figure;
 use crate::folder;
-use crate::report::{self, Checked, Found, MutantResult, Origin, Picture, Report};
-use crate::run::store::{self, Manifest, Row, Shard, Store};
-use crate::run::{self, CheckOptions, Progress, check};
+use crate::report::{self, Checked, Found, MutantResult, Picture, Report};
+use crate::run::store::{self, Manifest, Opening, Row, Store};
+use crate::run::{self, CheckOptions, Origin, Progress, check};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
 use serde_json::{Map, Value};
@@ -30,8 +30,14 @@ pub struct Options {
     pub seed: u64,
     /// Seeds under which each mutant is checked.
     pub mutant_seeds: u64,
+    /// Number of trials of every claim, relative to its own number. Verdicts of other numbers stay among the rows.
+    pub times: u64,
+    /// Flag: inconclusive checks go on; see [`CheckOptions::until_decided`].
+    pub until_decided: bool,
     /// Flag: the rows in the folder are deleted first.
     pub force: bool,
+    /// Flag: rows of other builds are kept beside those of this one.
+    pub mix_builds: bool,
 }
 
 impl Options {
@@ -42,7 +48,16 @@ impl Options {
 impl Default for Options {
     /// Returns options for all claims and experiments, seed 0, one seed per mutant, into [`Options::FOLDER`].
     fn default() -> Self {
-        Options { out: Options::FOLDER.into(), only: vec![], seed: 0, mutant_seeds: 1, force: false }
+        Options {
+            out: Options::FOLDER.into(),
+            only: vec![],
+            seed: 0,
+            mutant_seeds: 1,
+            times: 1,
+            until_decided: false,
+            force: false,
+            mix_builds: false,
+        }
     }
 }
 
@@ -120,8 +135,9 @@ pub fn reproduce(
         catalogue,
         options,
         progress,
-        checks: CheckOptions { seed: options.seed, ..CheckOptions::default() },
+        checks: CheckOptions { seed: options.seed, until_decided: options.until_decided, ..CheckOptions::default() },
         store: None,
+        rows: vec![],
         manifest: Manifest::new(report::VERDICTS, options.seed, settings(options)),
         steps,
         done: 0,
@@ -199,6 +215,8 @@ struct Work<'a> {
     progress: &'a dyn Progress,
     checks: CheckOptions,
     store: Option<Store>,
+    /// Verdicts that were there before.
+    rows: Vec<Row>,
     manifest: Manifest,
     /// Number of checks and experiments.
     steps: u64,
@@ -208,10 +226,12 @@ struct Work<'a> {
 impl Work<'_> {
     fn open(&mut self, on: &mut dyn FnMut(Event) -> Result<()>) -> Result<()> {
         let (out, force) = (&self.options.out, self.options.force);
-        let store = Store::open(out, &self.manifest, Shard::WHOLE, force)?;
-        for dropped in store.dropped() {
-            on(Event::Note(format!("warning: {dropped}")))?;
+        let opening = Opening { force, mix_builds: self.options.mix_builds, ..Opening::default() };
+        let store = Store::open(out, &self.manifest, &opening)?;
+        for note in store.notes() {
+            on(Event::Note(format!("warning: {note}")))?;
         }
+        self.rows = store.existing().rows()?;
         self.store = Some(store);
         Ok(())
     }
@@ -238,12 +258,16 @@ impl Work<'_> {
     }
 
     fn claim(&mut self, claim: &Arc<dyn Claim>) -> Result<Checked> {
-        let (set, id) = (Map::new(), &claim.sheet().id);
+        let (set, id, times) = (Map::new(), &claim.sheet().id, self.options.times);
+        let trials = claim.default_trials(&Params::resolve(&claim.schema(), &set)?).saturating_mul(times);
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<Checked> {
-            Ok(Checked::here(claim, check(&**claim, &set, options, progress)?))
+            let options = CheckOptions { trials: Some(trials), ..options.clone() };
+            Ok(Checked::here(claim, check(&**claim, &set, &options, progress)?))
         };
-        let verdict =
-            self.once(&**claim, id, None, &set, &|options, progress| compute(options, progress).map(Found::Claim))?;
+        let name = report::row_name(id, None);
+        let verdict = self.once(&**claim, (name, times - 1), &set, &|options, progress| {
+            compute(options, progress).map(Found::Claim)
+        })?;
         match verdict {
             Found::Claim(checked) => Ok(checked),
             // A row of a mutant under the name of a claim: not of this version.
@@ -258,7 +282,8 @@ impl Work<'_> {
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<MutantResult> {
             Ok(MutantResult::here(mutant, run::mutant(id, mutant, options, seeds, progress)?))
         };
-        let verdict = self.once(&*mutant.claim, id, Some(mutant.name), &set, &|options, progress| {
+        let name = report::row_name(id, Some(mutant.name));
+        let verdict = self.once(&*mutant.claim, (name, 0), &set, &|options, progress| {
             compute(options, progress).map(Found::Mutant)
         })?;
         match verdict {
@@ -268,24 +293,21 @@ impl Work<'_> {
         }
     }
 
-    /// Returns the verdict of its row, or computes and stores it. A verdict whose interval is not finite has
+    /// Returns the verdict of the row of this name and number, or computes and stores it. A verdict whose interval is not finite has
     /// no JSON form, so its row cannot be read and it is computed again.
     fn once(
         &mut self,
         claim: &dyn Claim,
-        id: &str,
-        mutant: Option<&str>,
+        (name, number): (String, u64),
         set: &Map<String, Value>,
         compute: &dyn Fn(&CheckOptions, &dyn Progress) -> Result<Found>,
     ) -> Result<Found> {
         let params = Params::resolve(&claim.schema(), set)?;
-        let name = report::row_name(id, mutant);
         let cell = attnlab_core::rng::hash(format!("{name}/{}", params.cell()).as_bytes());
         let Some(store) = &self.store else {
             return compute(&self.checks, self.progress);
         };
-        let rows = store.existing();
-        let stored = rows.iter().find(|r| r.cell == store::cell_name(cell));
+        let stored = self.rows.iter().find(|r| r.cell == store::cell_name(cell) && r.trial == number);
         let restored = stored.map(|row| report::restore(row, self.catalogue));
         let verdict = match restored {
             Some(Ok(verdict)) => verdict,
@@ -293,7 +315,8 @@ impl Work<'_> {
                 let verdict = compute(&self.checks, self.progress).map_err(|e| self.resumable(e))?;
                 if stored.is_none() {
                     let (parameters, data) = report::keep(&verdict);
-                    store.append(&Row::new(&self.manifest, cell, 0, parameters, data))?;
+                    store.pause(self.progress)?;
+                    store.append(&Row::new(&self.manifest, cell, number, parameters, data))?;
                 }
                 verdict
             }
@@ -312,15 +335,18 @@ impl Work<'_> {
         let started = Instant::now();
         let experiment = entry.configure(true, None, &toml::Table::new())?;
         let (seed, out) = (self.options.seed, &self.options.out);
-        let options = RunOptions { seed, force: self.options.force, ..RunOptions::default() };
+        let command = folder::command(entry, &*experiment, seed)?;
+        let options = RunOptions {
+            seed,
+            force: self.options.force,
+            mix_builds: self.options.mix_builds,
+            command: Some(&command),
+            ..RunOptions::default()
+        };
         let folder = out.join("rows").join(entry.name);
         let report = experiment::run(&*experiment, &folder, &options, self.progress)?;
         for dropped in &report.dropped {
             on(Event::Note(format!("warning: {dropped}")))?;
-        }
-        let command = folder::command(entry, &*experiment, seed)?;
-        if report.computed > 0 {
-            Origin::here(command.clone()).note(&folder)?;
         }
         let figures = experiment.figures(&report.rows)?;
         let figures = folder::with_size(figures, entry, &*experiment)?;
@@ -341,7 +367,11 @@ impl Work<'_> {
 
 /// Returns the settings on which the rows depend besides the seed.
 fn settings(options: &Options) -> Map<String, Value> {
-    Map::from_iter([("mutant_seeds".to_string(), options.mutant_seeds.into())])
+    let mut settings = Map::from_iter([("mutant_seeds".to_string(), options.mutant_seeds.into())]);
+    if options.until_decided {
+        settings.insert("until_decided".into(), true.into());
+    }
+    settings
 }
 
 /// Returns the command that writes the same report.
@@ -349,6 +379,12 @@ fn command(options: &Options) -> String {
     let mut command = format!("attnlab reproduce --seed {}", options.seed);
     if options.mutant_seeds != 1 {
         command.push_str(&format!(" --mutant-seeds {}", options.mutant_seeds));
+    }
+    if options.times != 1 {
+        command.push_str(&format!(" --times {}", options.times));
+    }
+    if options.until_decided {
+        command.push_str(" --until-decided");
     }
     if options.out != Path::new(Options::FOLDER) {
         let folder = attnlab_core::format::quoted(&options.out.display().to_string());

@@ -124,7 +124,7 @@ impl ClaimTest {
         let drawn = params.and_then(|params| {
             claim.validate(&params)?;
             let trials = trials.unwrap_or_else(|| claim.default_trials(&params));
-            outcomes(claim, &params, &CheckOptions::default(), trials, &Silent)
+            outcomes(claim, &params, &CheckOptions::default(), 0..trials, &Silent)
         });
         drawn.unwrap_or_else(|error| panic!("check {}: {error}", self.id()))
     }

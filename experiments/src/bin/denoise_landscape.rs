@@ -1,5 +1,5 @@
 //! In-context denoising Figure 3: the energy landscape of one context, one step and many.
 
 fn main() -> std::process::ExitCode {
-    attnlab::cli::experiment_main(&attnlab::catalogue(), "denoise_landscape")
+    attnlab::experiment_main("denoise_landscape")
 }

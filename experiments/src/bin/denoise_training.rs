@@ -1,5 +1,5 @@
 //! In-context denoising, Figure 2.
 
 fn main() -> std::process::ExitCode {
-    attnlab::cli::experiment_main(&attnlab::catalogue(), "denoise_training")
+    attnlab::experiment_main("denoise_training")
 }

@@ -1,5 +1,5 @@
 //! In-context learning, Figures 6 and 7.
 
 fn main() -> std::process::ExitCode {
-    attnlab::cli::experiment_main(&attnlab::catalogue(), "icl")
+    attnlab::experiment_main("icl")
 }

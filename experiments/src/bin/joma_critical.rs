@@ -1,5 +1,5 @@
 //! Figure 9 of JoMA: G(y), critical points, and the dynamics near one.
 
 fn main() -> std::process::ExitCode {
-    attnlab::cli::experiment_main(&attnlab::catalogue(), "joma_critical")
+    attnlab::experiment_main("joma_critical")
 }

@@ -1,5 +1,5 @@
 //! Training on language.
 
 fn main() -> std::process::ExitCode {
-    attnlab::cli::experiment_main(&attnlab::catalogue(), "language")
+    attnlab::experiment_main("language")
 }

@@ -1,5 +1,5 @@
 //! AoT Figure 4: SNR per layer.
 
 fn main() -> std::process::ExitCode {
-    attnlab::cli::experiment_main(&attnlab::catalogue(), "snr_per_layer")
+    attnlab::experiment_main("snr_per_layer")
 }

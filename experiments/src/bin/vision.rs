@@ -1,5 +1,5 @@
 //! Training on images.
 
 fn main() -> std::process::ExitCode {
-    attnlab::cli::experiment_main(&attnlab::catalogue(), "vision")
+    attnlab::experiment_main("vision")
 }

@@ -1,5 +1,7 @@
 //! One check in a process of its own, which ends at a time limit.
 
+use crate::command::STOPPED;
+use crate::run::Progress;
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::io::Read;
@@ -22,8 +24,14 @@ pub enum Ended {
 /// Runs `program check ID --json` with these settings.
 ///
 /// # Errors
-/// When the program cannot be started.
-pub fn check(program: &Path, id: &str, set: &Map<String, Value>, seed: u64, limit: Duration) -> Result<Ended> {
+/// When the program cannot be started; [`Error::Stopped`] when the user has asked to stop.
+pub fn check(
+    program: &Path,
+    id: &str,
+    set: &Map<String, Value>,
+    (seed, limit): (u64, Duration),
+    progress: &dyn Progress,
+) -> Result<Ended> {
     let mut command = Command::new(program);
     command.args(["check", id, "--json", "--threads", "1", "--seed"]);
     command.arg(seed.to_string());
@@ -34,8 +42,12 @@ pub fn check(program: &Path, id: &str, set: &Map<String, Value>, seed: u64, limi
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.map_err(|e| Error::io(program, e, "Give the program of attnlab itself"))?;
     let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
-    let ended = wait(&mut child, limit);
+    let ended = wait(&mut child, limit, progress);
     let (stdout, stderr) = (joined(stdout), joined(stderr));
+    // Ctrl-C stops the processes of checks too.
+    if ended == Some(Some(i32::from(STOPPED))) || ended.is_none() && progress.stopped() {
+        return Err(Error::Stopped { done: 0, all: 1, what: "checks", kept: true });
+    }
     Ok(match ended {
         None => Ended::Limit,
         Some(None) => Ended::Crash(last_line(&stderr)),
@@ -51,9 +63,10 @@ pub fn check(program: &Path, id: &str, set: &Map<String, Value>, seed: u64, limi
 /// ever without using them.
 const PATIENCE: u32 = 20;
 
-/// Waits for the end and returns the exit status, None inside for a signal; None at the limit, after a kill. The limit
-/// is one of processor time where the system tells it (Linux), so that a busy machine makes no check slow.
-fn wait(child: &mut Child, limit: Duration) -> Option<Option<i32>> {
+/// Waits for the end and returns the exit status, None inside for a signal; None after a kill, at the limit or when the
+/// user has asked to stop. The limit is one of processor time where the system tells it (Linux), so that a busy machine
+/// makes no check slow.
+fn wait(child: &mut Child, limit: Duration, progress: &dyn Progress) -> Option<Option<i32>> {
     let started = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
@@ -62,7 +75,7 @@ fn wait(child: &mut Child, limit: Duration) -> Option<Option<i32>> {
         if !is_late && let Ok(Some(status)) = child.try_wait() {
             return Some(status.code());
         }
-        if is_late || used(child.id()).unwrap_or_else(|| started.elapsed()) > limit {
+        if is_late || progress.stopped() || used(child.id()).unwrap_or_else(|| started.elapsed()) > limit {
             // A process that has just ended cannot be killed, and need not be.
             let _ = child.kill();
             let _ = child.wait();

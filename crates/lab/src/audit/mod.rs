@@ -14,7 +14,7 @@ pub use summary::{Count, Summary, Surprise};
 
 use crate::catalogue::Catalogue;
 use crate::claim::{Claim, VerdictKind};
-use crate::run::grid::{Cell, Grid, GridOptions, RunReport};
+use crate::run::grid::{Cell, Cells, Grid, GridOptions, RunReport};
 use crate::run::store::Manifest;
 use crate::run::{CheckOptions, Progress, Silent, check};
 use attnlab_core::error::{Error, Result};
@@ -49,7 +49,7 @@ pub struct Options {
     /// checks run in this process, without a time limit.
     pub program: Option<PathBuf>,
     /// Part of the settings that is checked, and whether rows of another run are deleted.
-    pub grid: GridOptions,
+    pub grid: GridOptions<'static>,
 }
 
 /// Result of the check at one setting.
@@ -173,11 +173,11 @@ pub fn audit(catalogue: &Catalogue, options: &Options, progress: &dyn Progress) 
     let pairs: Vec<(&dyn Claim, u64)> = pairs.collect();
     let grid = Grid {
         manifest: Manifest::new(ID, options.seed, described(options)),
-        cells: pairs.iter().map(|(claim, index)| cell(*claim, *index)).collect(),
-        trial: &|c, _, _| check_setting(pairs[c].0, options, pairs[c].1),
+        cells: Cells::listed(pairs.iter().map(|(claim, index)| cell(*claim, *index)).collect())?,
+        trial: &|c, _, _, context| check_setting(pairs[c].0, options, pairs[c].1, context.progress),
         stopping: None,
     };
-    grid.run(&options.out, options.grid, progress)
+    grid.run(&options.out, options.grid, progress)?.into_report()
 }
 
 impl Default for Options {
@@ -220,7 +220,7 @@ fn described(options: &Options) -> Map<String, Value> {
 pub fn command(manifest: &Manifest, settings: u64) -> String {
     let mut command = format!("attnlab audit --seed {} --settings {settings}", manifest.seed);
     if let Some(limit) = manifest.settings.get("limit_s").and_then(Value::as_f64) {
-        command.push_str(&format!(" --time-limit {limit}"));
+        command.push_str(&format!(" --check-limit {limit}"));
     }
     let only = manifest.settings.get("only").and_then(Value::as_array);
     let only: Vec<&str> = only.into_iter().flatten().filter_map(Value::as_str).collect();
@@ -231,7 +231,12 @@ pub fn command(manifest: &Manifest, settings: u64) -> String {
 }
 
 /// Checks one setting.
-fn check_setting(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map<String, Value>> {
+fn check_setting(
+    claim: &dyn Claim,
+    options: &Options,
+    index: u64,
+    progress: &dyn Progress,
+) -> Result<Map<String, Value>> {
     let id = &claim.sheet().id;
     let seed = options.seed.wrapping_add(index);
     let set = match draw::setting(claim, options.seed, index) {
@@ -239,7 +244,7 @@ fn check_setting(claim: &dyn Claim, options: &Options, index: u64) -> Result<Map
         Err(e) => return Ok(data(Finding::Refused, Map::new(), e.to_string())),
     };
     let ended = match &options.program {
-        Some(program) => child::check(program, id, &set, seed, options.limit)?,
+        Some(program) => child::check(program, id, &set, (seed, options.limit), progress)?,
         None => here(claim, &set, seed)?,
     };
     Ok(match ended {

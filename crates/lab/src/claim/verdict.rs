@@ -1,6 +1,6 @@
 //! From outcomes to verdicts. Monte Carlo never verifies: it supports, refutes or is inconclusive.
 
-use super::{Computed, Outcome, Promise, Witness};
+use super::{Computed, Outcome, Promise, Side, Witness};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, binomial, binomial_cdf, mean, t_quantile, t_tail, trials_for_lower_bound};
 use serde::{Deserialize, Serialize};
@@ -231,6 +231,20 @@ pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictK
     } else {
         None
     }
+}
+
+/// Returns `true` if this interval of the probability that a trial holds, or a closed form, decides a claim that
+/// [counts events](super::Claim::counts_events). A promise about every trial is only ever refuted before the last.
+pub fn is_decided(claim: &dyn super::Claim, params: &super::Params, interval: Estimate) -> bool {
+    let promise = claim.promise(params);
+    let apart = |least: f64| interval.high < least || !claim.partial(params) && interval.low >= least;
+    let by_trials = match promise {
+        Promise::Always => interval.value < 1.0,
+        Promise::AtLeast(q) => apart(q),
+        Promise::FailsAtMost(rate) => apart(1.0 - rate),
+        Promise::MeanIn(..) => false,
+    };
+    by_trials && claim.side(params) == Side::Exact || foreseen(promise, claim.computed(params)).is_some()
 }
 
 /// Computes the p-value of a verdict, not adjusted for multiplicity: the least α = 1 - level at which the

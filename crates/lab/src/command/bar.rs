@@ -1,10 +1,10 @@
 //! Progress: bars on a terminal, a line a minute in the log of a long run.
 
 use super::out::note;
+use super::stop;
 use crate::run::Progress;
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -12,21 +12,6 @@ const TEMPLATE: &str = "{prefix}{msg:40} {bar:24} {pos}/{len}  {per_sec}  {eta} 
 
 /// Time between two lines where standard error is no terminal, such as the log of a batch job.
 const PAUSE: Duration = Duration::from_secs(60);
-
-/// Flag: Ctrl-C was pressed.
-static STOPPED: AtomicBool = AtomicBool::new(false);
-
-/// Makes Ctrl-C (or a batch system's SIGTERM) end long work after the trials under way; a second one ends
-/// it at once.
-pub fn stop_on_signals() {
-    // Fails only where a handler is set already: by this function.
-    let _ = ctrlc::set_handler(|| {
-        if STOPPED.swap(true, Ordering::SeqCst) {
-            std::process::exit(i32::from(super::STOPPED));
-        }
-        note("stopping after the trials under way; once more stops at once");
-    });
-}
 
 /// A bar on standard error with rate and time left; shows nothing where that is no terminal.
 pub struct Bar {
@@ -191,11 +176,11 @@ impl Progress for Bar {
     }
 
     fn announce(&self, line: &str) {
-        note(line);
+        self.bar.suspend(|| note(line));
     }
 
     fn stopped(&self) -> bool {
-        STOPPED.load(Ordering::Relaxed)
+        stop::is_requested()
     }
 
     fn finish(&self) {

@@ -6,6 +6,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Parameters from `--set` and `--input`.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -41,7 +42,7 @@ impl Parameters {
     }
 }
 
-/// Options of commands that write rows: `--shard` and `--force`.
+/// Options of commands that write rows.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct RowOptions {
     /// Run one part of the trials only, I from 0 to N-1
@@ -51,12 +52,15 @@ pub struct RowOptions {
     /// Delete the rows of another run that the folder holds
     #[arg(long)]
     pub force: bool,
+    /// Keep the rows that another build of attnlab has computed; rows and reports then name every build
+    #[arg(long)]
+    pub mix_builds: bool,
 }
 
 impl RowOptions {
     /// Returns the same as options of a grid.
-    pub fn grid(self) -> GridOptions {
-        GridOptions { shard: self.shard, force: self.force }
+    pub fn grid(self) -> GridOptions<'static> {
+        GridOptions { shard: self.shard, force: self.force, mix_builds: self.mix_builds, command: None }
     }
 }
 
@@ -148,6 +152,16 @@ pub fn positive_number(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Parses a time in seconds.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    // Thirty years: a multiple of it is still a duration.
+    const MOST: f64 = 1e9;
+    match number(text) {
+        Ok(x) if x > 0.0 && x <= MOST => Ok(Duration::from_secs_f64(x)),
+        _ => Err(format!("must be a number of seconds > 0, at most {MOST:e}")),
+    }
+}
+
 /// Parses a shard, `I/N`.
 pub fn shard(text: &str) -> Result<Shard, String> {
     text.parse()
@@ -206,5 +220,9 @@ mod tests {
             assert!(shard(bad).unwrap_err().starts_with("must be i/n"), "{bad}");
         }
         assert!(positive_number("0").is_err() && number("inf").is_err());
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for bad in ["0", "-1", "nan", "1e10", "a"] {
+            assert!(seconds(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -6,14 +6,17 @@
 mod bar;
 pub mod input;
 mod out;
+mod stop;
 
-pub use bar::{Bar, stop_on_signals};
+pub use bar::Bar;
 pub use input::{Parameters, RowOptions};
 pub use out::{Out, note, pipe_closed};
+pub use stop::{stop_after, stop_on_signals};
 
 use attnlab_core::error::{Error, Result};
 
-/// Exit status of work that the user stopped: 128 + SIGINT, as the signal itself would give.
+/// Exit status of work that was stopped, by the user or at the time limit: 128 + SIGINT, as the signal itself would
+/// give.
 pub const STOPPED: u8 = 130;
 
 /// Outcome of a command that ran to its end.

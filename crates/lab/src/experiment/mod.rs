@@ -15,10 +15,11 @@ pub mod ranges;
 pub mod runner;
 pub mod settings;
 
-pub use runner::{RunOptions, RunReport, cells, run};
+pub use runner::{RunOptions, RunReport, cells, manifest, run};
 pub use settings::{Described, Entry};
 
 use crate::figure::Figure;
+use crate::run::store::TRIALS;
 use crate::run::{Row, TrialContext};
 use attnlab_core::error::Result;
 use attnlab_core::params::Params;
@@ -67,11 +68,11 @@ pub trait Experiment: Identity + Send + Sync {
     /// When a combination cannot be run.
     fn cells(&self) -> Result<Vec<Params>>;
 
-    /// Returns the number of trials per cell: the setting `trials` or `seeds`, or 1 where there is none.
+    /// Returns the number of trials per cell: the setting `trials` or `seeds`, or 1 where there is none. Cells and trials
+    /// must not depend on it, so that a run with more of them keeps the rows of one with fewer.
     fn trials(&self) -> u64 {
         let settings = self.settings();
-        let trials = settings.get("trials").or(settings.get("seeds"));
-        trials.and_then(Value::as_u64).unwrap_or(1)
+        TRIALS.iter().find_map(|name| settings.get(*name)?.as_u64()).unwrap_or(1)
     }
 
     /// Runs one trial and returns named numbers and series. It must be a pure function of its arguments.

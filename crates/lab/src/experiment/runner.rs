@@ -2,7 +2,7 @@
 
 use super::Experiment;
 use crate::run::Progress;
-use crate::run::grid::{Cell, Grid, GridOptions};
+use crate::run::grid::{Cell, Cells, Grid, GridOptions};
 use crate::run::store::{self, Manifest, Shard};
 use attnlab_core::error::Result;
 use attnlab_core::input::Inputs;
@@ -13,13 +13,17 @@ pub use crate::run::grid::RunReport;
 
 /// Options of [`run()`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RunOptions {
+pub struct RunOptions<'a> {
     /// Seed of every stream.
     pub seed: u64,
     /// Flag: rows of another run in the folder are deleted.
     pub force: bool,
+    /// Flag: rows of other builds are kept beside those of this one.
+    pub mix_builds: bool,
     /// Part of the trials; the whole run by default.
     pub shard: Shard,
+    /// Command that makes the run, noted beside the rows with the machine; None to note nothing.
+    pub command: Option<&'a str>,
 }
 
 /// Runs every trial of the shard that is missing in the folder `out`, and returns all rows of the shard.
@@ -62,17 +66,25 @@ fn recorded(
         store::ensure_same_inputs(out, experiment.name())?;
     }
     experiment.ready()?;
-    let manifest = Manifest::new(experiment.name(), options.seed, experiment.settings());
-    let options = GridOptions { shard: options.shard, force: options.force };
-    let cells = cells(experiment)?;
-    let params: Vec<Params> = cells.iter().map(|cell| cell.params.clone()).collect();
+    let manifest = manifest(experiment, options.seed);
+    let options = GridOptions {
+        shard: options.shard,
+        force: options.force,
+        mix_builds: options.mix_builds,
+        command: options.command,
+    };
     let grid = Grid {
         manifest,
-        cells,
-        trial: &|c, streams, context| experiment.trial_at(&params[c], streams, context),
+        cells: Cells::listed(cells(experiment)?)?,
+        trial: &|_, cell, streams, context| experiment.trial_at(&cell.params, streams, context),
         stopping: None,
     };
-    grid.run(out, options, progress)
+    grid.run(out, options, progress)?.into_report()
+}
+
+/// Returns the manifest of a run of an experiment by this build.
+pub fn manifest(experiment: &dyn Experiment, seed: u64) -> Manifest {
+    Manifest::new(experiment.name(), seed, experiment.settings())
 }
 
 /// Returns the cells of an experiment.

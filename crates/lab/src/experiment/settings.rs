@@ -4,6 +4,7 @@ use super::ranges::Ranges;
 use super::{Experiment, Identity};
 use crate::claim::Source;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::short_lines;
 use attnlab_core::input;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -245,7 +246,7 @@ impl Entry {
 fn parse(text: &str, path: &Path) -> Result<Table> {
     text.parse().map_err(|e: toml::de::Error| Error::Content {
         path: path.to_path_buf(),
-        problem: format!("must be valid TOML: {}", e.to_string().trim()),
+        problem: format!("must be valid TOML: {}", short_lines(&e.to_string())),
     })
 }
 

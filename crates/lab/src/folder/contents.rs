@@ -1,9 +1,9 @@
 //! Contents of a report from folders of runs.
 
-use super::{RunFolder, no_rows};
+use super::{RunFolder, has_rows, no_rows};
 use crate::audit::{self, Summary};
 use crate::catalogue::Catalogue;
-use crate::report::{Checked, Found, MutantResult, Picture, VERDICTS, restore};
+use crate::report::{Checked, Found, MutantResult, Picture, VERDICTS, latest, restore};
 use crate::run::Row;
 use crate::run::store::{self, Manifest};
 use attnlab_core::error::{Error, Result};
@@ -35,19 +35,12 @@ impl Contents {
     /// A folder without a run at or below it, a run of no experiment or claim of this catalogue, rows
     /// that cannot be drawn.
     pub fn of_folders(folders: &[PathBuf], catalogue: &Catalogue, partial: bool) -> Result<Contents> {
-        let mut runs = vec![];
+        let mut runs: Vec<(PathBuf, Manifest)> = vec![];
         for folder in folders {
-            let before = runs.len();
-            search(folder, DEEPEST, &mut runs)?;
-            if runs.len() == before {
-                return Err(Error::Content {
-                    path: folder.clone(),
-                    problem: format!(
-                        "no {} there or below. Give a folder that `attnlab reproduce` or `attnlab run` \
-                         wrote",
-                        Manifest::FILE
-                    ),
-                });
+            for (path, manifest) in runs_below(folder)? {
+                if runs.iter().all(|(known, _)| *known != path) {
+                    runs.push((path, manifest));
+                }
             }
         }
         let mut contents = Contents::default();
@@ -76,13 +69,20 @@ impl Contents {
             self.audited.extend(store::read(folder)?.rows);
             return Ok(());
         }
-        if store::read(folder)?.rows.is_empty() {
+        if !has_rows(folder)? {
             // A run without rows does not keep the others out of the report.
             let left_out = no_rows(folder);
             self.notes.push(format!("warning: left out: {left_out}"));
             return Ok(());
         }
         let run = RunFolder::open(folder, catalogue)?;
+        if !manifest.mixed.is_empty() {
+            self.notes.push(format!(
+                "note: {}: its rows were computed by several builds: {}",
+                folder.display(),
+                manifest.builds().collect::<Vec<_>>().join(", ")
+            ));
+        }
         let missing = run.missing()?;
         if missing.absent > 0 && !partial {
             self.notes.push(format!(
@@ -111,7 +111,7 @@ impl Contents {
         let stored = store::read(folder)?;
         let dropped = stored.dropped.iter().map(|d| format!("warning: {d}"));
         self.notes.extend(dropped);
-        for row in &stored.rows {
+        for row in latest(&stored.rows) {
             match restore(row, catalogue) {
                 Ok(Found::Claim(checked)) => self.checks.push(checked),
                 Ok(Found::Mutant(mutant)) => self.mutants.push(mutant),
@@ -123,13 +123,29 @@ impl Contents {
     }
 }
 
-/// Adds every folder at or below `folder` that holds a run, in the order of their names, each once.
+/// Returns every folder at or below `folder` that holds a run, in the order of their names.
+///
+/// # Errors
+/// A folder that cannot be read, or that has no run at or below it.
+fn runs_below(folder: &Path) -> Result<Vec<(PathBuf, Manifest)>> {
+    let mut runs = vec![];
+    search(folder, DEEPEST, &mut runs)?;
+    if runs.is_empty() {
+        return Err(Error::Content {
+            path: folder.to_path_buf(),
+            problem: format!(
+                "no {} there or below. Give a folder that `attnlab reproduce` or `attnlab run` wrote",
+                Manifest::FILE
+            ),
+        });
+    }
+    Ok(runs)
+}
+
+/// Adds every folder at or below `folder` that holds a run.
 fn search(folder: &Path, deepest: usize, runs: &mut Vec<(PathBuf, Manifest)>) -> Result<()> {
     let unreadable = |e| Error::io(folder, e, "Give a folder with rows");
-    let known = runs.iter().any(|(known, _)| known == folder);
-    if let Some(manifest) = Manifest::read(folder)?
-        && !known
-    {
+    if let Some(manifest) = Manifest::read(folder)? {
         runs.push((folder.to_path_buf(), manifest));
     }
     let mut below = vec![];

@@ -4,10 +4,8 @@ use super::{command, with_size};
 use crate::command::{Bar, Out, RowOptions, note};
 use crate::experiment::{self, Entry, Experiment, RunOptions};
 use crate::figure;
-use crate::report::Origin;
 use crate::run::Row;
-use crate::run::grid::RunReport;
-use crate::run::store::Shard;
+use crate::run::store::{Shard, Store};
 use attnlab_core::error::Result;
 use std::path::{Path, PathBuf};
 
@@ -23,13 +21,13 @@ pub fn keep(
     folder: &Path,
     out: &mut Out,
 ) -> Result<Vec<Row>> {
-    let how = RunOptions { seed, force: rows.force, shard: rows.shard };
+    let made_by = command(entry, experiment, seed)?;
+    let how =
+        RunOptions { seed, force: rows.force, mix_builds: rows.mix_builds, shard: rows.shard, command: Some(&made_by) };
     let report = experiment::run(experiment, folder, &how, &Bar::resumable())?;
-    note_trials(&report);
-    if report.computed > 0 {
-        Origin::here(command(entry, experiment, seed)?).note(folder)?;
-    }
+    note_trials(&report.dropped, report.resumed, report.computed);
     if rows.shard.is_whole() {
+        let _owner = Store::share(folder, &experiment::manifest(experiment, seed))?;
         list(&figure::write_all(&with_size(experiment.figures(&report.rows)?, entry, experiment)?, folder)?, out)?;
     } else {
         note_shard(rows.shard, report.rows.len(), folder);
@@ -45,19 +43,18 @@ pub fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
     written.iter().try_for_each(|path| out.line(&path.display().to_string()))
 }
 
-/// Reports the rows that were dropped on standard error.
-pub fn note_dropped(report: &RunReport) {
-    for dropped in &report.dropped {
+/// Reports on standard error what was dropped or left out.
+pub fn note_dropped(dropped: &[String]) {
+    for dropped in dropped {
         note(&format!("warning: {dropped}"));
     }
 }
 
-/// Reports on standard error the numbers of stored and new trials, and the dropped rows.
-pub fn note_trials(report: &RunReport) {
-    note_dropped(report);
-    if report.resumed > 0 {
-        let (old, new) = (report.resumed, report.computed);
-        note(&format!("{old} trials were there already, {new} computed now"));
+/// Reports on standard error the numbers of stored and new trials, and what was dropped.
+pub fn note_trials(dropped: &[String], resumed: u64, computed: u64) {
+    note_dropped(dropped);
+    if resumed > 0 {
+        note(&format!("{resumed} trials were there already, {computed} computed now"));
     }
 }
 

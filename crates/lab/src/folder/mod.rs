@@ -8,12 +8,14 @@ pub use contents::Contents;
 pub use keep::{keep, list, note_dropped, note_shard, note_trials};
 pub use size::with_size;
 
+use crate::audit;
 use crate::catalogue::Catalogue;
 use crate::experiment::{Entry, Experiment};
 use crate::figure::Figure;
-use crate::report::{Origin, Picture};
+use crate::report::{Picture, VERDICTS};
+use crate::run::Origin;
 use crate::run::grid::Missing;
-use crate::run::{Row, store};
+use crate::run::store::{Frame, Manifest, Repair, Stored, row_files};
 use crate::sweep::{self, Part, Plan};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
@@ -25,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// use attnlab_lab::{catalogue::Catalogue, figure, folder::RunFolder};
 /// # fn example(catalogue: &Catalogue) -> Result<(), attnlab_core::Error> {
 /// let run = RunFolder::open("runs/map".as_ref(), catalogue)?;
-/// println!("{} rows of {}", run.rows.len(), run.plan.manifest.id);
+/// println!("{} rows of {}", run.stored.len(), run.plan.manifest.id);
 /// figure::write_all(&run.figures()?, "plots".as_ref())?;
 /// # Ok(())
 /// # }
@@ -35,8 +37,8 @@ pub struct RunFolder {
     pub path: PathBuf,
     /// Cells of the run, and the work of their trials.
     pub plan: Plan,
-    /// Every row, in canonical order.
-    pub rows: Vec<Row>,
+    /// Every row, in canonical order, each checked against the plan.
+    pub stored: Stored,
     /// Messages for the user about torn rows that were dropped.
     pub dropped: Vec<String>,
     /// Origins of the rows; more than one if another machine continued the run.
@@ -49,11 +51,13 @@ impl RunFolder {
     /// Opens the folder of a run that has at least one row.
     ///
     /// # Errors
-    /// When the folder holds no run, a run that this catalogue does not know, or no row yet.
+    /// When the folder holds no run, a run that this catalogue does not know, a row that is not of the run, or no
+    /// row yet.
     pub fn open(path: &Path, catalogue: &Catalogue) -> Result<Self> {
         let plan = Plan::of_folder(path, catalogue)?;
-        let stored = store::read(path)?;
-        if stored.rows.is_empty() {
+        let frame = Frame { manifest: &plan.manifest, cells: Some(plan.cells.table().clone()) };
+        let stored = Stored::scan(row_files(path)?, &frame)?;
+        if stored.is_empty() {
             return Err(no_rows(path));
         }
         let mut origins = Origin::read(path)?;
@@ -74,7 +78,7 @@ impl RunFolder {
             Some(_) => None,
             None => Some(*catalogue.experiment(&plan.manifest.id)?),
         };
-        Ok(RunFolder { path: path.to_path_buf(), entry, plan, rows: stored.rows, dropped: stored.dropped, origins })
+        Ok(RunFolder { path: path.to_path_buf(), entry, plan, dropped: stored.dropped(), stored, origins })
     }
 
     /// Compares the rows with those of the whole run.
@@ -82,9 +86,7 @@ impl RunFolder {
     /// # Errors
     /// When the rows are not of the run's plan.
     pub fn missing(&self) -> Result<Missing> {
-        let cells: Vec<u64> = self.plan.cells.iter().map(|c| c.params.cell()).collect();
-        let rows = store::canonical(self.rows.clone(), &cells);
-        self.plan.with_grid(|grid| grid.missing(&rows, &self.path))
+        self.plan.with_grid(|grid| grid.missing(&self.stored, &self.path))
     }
 
     /// Builds every figure of the run: the maps of a sweep over a claim, or the figures of each experiment.
@@ -124,11 +126,15 @@ impl RunFolder {
     fn draw(&self) -> Result<Vec<Figure>> {
         let mut figures = vec![];
         if self.plan.claim().is_some() {
-            let cells = sweep::summarise(&self.plan, &self.rows)?;
+            let mut cells = vec![];
+            sweep::for_each_summary(&self.plan, &self.stored, |cell| {
+                cells.push(cell.mark());
+                Ok(())
+            })?;
             figures.extend(sweep::figures(&self.plan, &cells)?);
         }
-        for part in self.plan.parts(&self.rows) {
-            figures.extend(figures_of(&part, self.entry.as_ref())?);
+        for part in self.plan.parts(&self.stored) {
+            figures.extend(figures_of(&part?, self.entry.as_ref())?);
         }
         Ok(figures)
     }
@@ -143,6 +149,56 @@ impl RunFolder {
         let figures = if partial { self.partial_figures()? } else { self.figures()? };
         Ok(figures.into_iter().map(picture).collect())
     }
+}
+
+/// Returns the plan of the run in a folder; None for a run of rows without a plan, such as verdicts, and for one that
+/// measures files, which may be gone.
+fn plan_of(manifest: &Manifest, catalogue: &Catalogue) -> Result<Option<Plan>> {
+    let planned = ![VERDICTS, audit::ID].contains(&manifest.id.as_str());
+    let known = catalogue.claim(&manifest.id).is_ok()
+        || catalogue.experiment(&manifest.id).is_ok_and(|entry| !entry.measures_files());
+    match planned && known {
+        true => Plan::of_manifest(manifest, catalogue).map(Some),
+        false => Ok(None),
+    }
+}
+
+/// Reads and checks the rows of a folder: against the plan of the run where the catalogue knows it, otherwise
+/// against the manifest.
+///
+/// # Errors
+/// A folder that holds no run, or no row yet; a line that is no row of it, with file and number.
+pub fn rows(folder: &Path, catalogue: &Catalogue) -> Result<Stored> {
+    let manifest = Manifest::of_folder(folder)?;
+    if !has_rows(folder)? {
+        return Err(no_rows(folder));
+    }
+    let plan = plan_of(&manifest, catalogue)?;
+    let frame = Frame { manifest: &manifest, cells: plan.map(|plan| plan.cells.table().clone()) };
+    Stored::scan(row_files(folder)?, &frame)
+}
+
+/// Finds the lines of a folder that are no rows of its run, and with `apply` sets them aside.
+///
+/// # Errors
+/// A folder that holds no run or that another process writes into; files that cannot be read or written.
+pub fn repair(folder: &Path, catalogue: &Catalogue, apply: bool) -> Result<Repair> {
+    let manifest = Manifest::of_folder(folder)?;
+    let plan = plan_of(&manifest, catalogue)?;
+    let frame = Frame { manifest: &manifest, cells: plan.map(|plan| plan.cells.table().clone()) };
+    match apply {
+        true => Repair::apply(folder, &frame),
+        false => Repair::find(folder, &frame),
+    }
+}
+
+/// Returns `true` if a file of rows in the folder is not empty.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn has_rows(folder: &Path) -> Result<bool> {
+    let filled = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|file| file.len() > 0);
+    Ok(row_files(folder)?.iter().any(filled))
 }
 
 /// Returns the error for a folder whose run has no rows yet.

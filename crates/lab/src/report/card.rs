@@ -70,6 +70,9 @@ fn evidence(page: &mut String, checked: &Checked, level: &Level) {
         put!(page, "<dt>Tolerance</dt><dd>{}</dd>", mathml(tolerance));
     }
     put!(page, "<dt>Trials</dt><dd>{}</dd>", escape(&check.counted()));
+    if let Some(stopping) = check.stopping() {
+        put!(page, "<dt>Stopping</dt><dd>{}</dd>", escape(&stopping));
+    }
     if !check.reach.is_empty() {
         put!(page, "<dt>Reach</dt><dd>{}</dd>", escape(&check.reach));
     }

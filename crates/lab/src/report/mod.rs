@@ -7,19 +7,17 @@
 mod audit;
 mod card;
 mod math;
-mod origin;
 mod rows;
 mod table;
 
 pub use math::mathml;
-pub use origin::{Origin, machine};
-pub use rows::{Found, ID as VERDICTS, keep, restore, row_name};
+pub use rows::{Found, ID as VERDICTS, keep, latest, restore, row_name};
 
 use crate::audit::Summary;
 use crate::claim::{Claim, VerdictKind};
 use crate::figure;
 use crate::figure::Figure;
-use crate::run::CheckReport;
+use crate::run::{CheckReport, Origin};
 use attnlab_core::error::Result;
 use std::fmt::Write;
 use std::sync::Arc;

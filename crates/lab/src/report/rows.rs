@@ -1,15 +1,15 @@
 //! Conversion of verdicts to rows and back.
 
-use super::{Checked, MutantResult, Origin};
+use super::{Checked, MutantResult};
 use crate::catalogue::Catalogue;
 use crate::claim::{Claim, Mutant, Params, VerdictKind, Witness};
-use crate::run::{CheckReport, Row};
+use crate::run::{CheckReport, Origin, Row};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
 use attnlab_core::stats::Estimate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Name of the run whose rows are verdicts.
@@ -33,6 +33,8 @@ struct Kept {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     uninformative: BTreeMap<String, u64>,
     reach: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    looks: Vec<u64>,
     beyond_hypotheses: bool,
     wall_s: f64,
     machine: String,
@@ -65,6 +67,16 @@ pub fn row_name(claim: &str, mutant: Option<&str>) -> String {
     format!("{claim}/{}", mutant.unwrap_or_default())
 }
 
+/// Returns the verdicts that are reported: of several numbers of trials of one check the largest.
+pub fn latest(rows: &[Row]) -> Vec<&Row> {
+    let mut largest: HashMap<&str, u64> = HashMap::new();
+    for row in rows {
+        let number = largest.entry(&row.cell).or_default();
+        *number = row.trial.max(*number);
+    }
+    rows.iter().filter(|row| largest.get(row.cell.as_str()) == Some(&row.trial)).collect()
+}
+
 /// Converts a verdict to the parameters and data of a row.
 pub fn keep(verdict: &Found) -> (Map<String, Value>, Map<String, Value>) {
     let (name, checked, seeds, refuted) = match verdict {
@@ -85,6 +97,7 @@ pub fn keep(verdict: &Found) -> (Map<String, Value>, Map<String, Value>) {
         informative: report.informative,
         uninformative: report.uninformative.clone(),
         reach: report.reach.clone(),
+        looks: report.looks.clone(),
         beyond_hypotheses: report.beyond_hypotheses,
         wall_s: report.wall_s,
         machine: checked.origin.machine.clone(),
@@ -156,6 +169,7 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, data: &Kept) -> Result<Checked> {
         informative: data.informative,
         uninformative: data.uninformative.clone(),
         reach: data.reach.clone(),
+        looks: data.looks.clone(),
         seed: row.seed,
         wall_s: data.wall_s,
         version: env!("CARGO_PKG_VERSION"),
@@ -169,7 +183,7 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, data: &Kept) -> Result<Checked> {
 impl Checked {
     /// Combines a check of `claim` in this process with its origin.
     pub fn here(claim: &Arc<dyn Claim>, report: CheckReport) -> Self {
-        Checked { origin: Origin::here(check_command(&**claim, &report)), claim: claim.clone(), report }
+        Checked { origin: Origin::of_verdict(check_command(&**claim, &report)), claim: claim.clone(), report }
     }
 }
 
@@ -183,7 +197,7 @@ impl MutantResult {
             says: mutant.says().to_string(),
             seeds: report.seeds,
             refuted: report.refuted,
-            first: Checked { report: report.first, claim: mutant.claim.clone(), origin: Origin::here(command) },
+            first: Checked { report: report.first, claim: mutant.claim.clone(), origin: Origin::of_verdict(command) },
         }
     }
 }
@@ -201,11 +215,16 @@ fn check_command(claim: &dyn Claim, report: &CheckReport) -> String {
         }
     }
     let params = Params::resolve(&schema, &set);
-    if params.is_ok_and(|p| claim.default_trials(&p) != report.trials) {
-        command.push_str(&format!(" --trials {}", report.trials));
+    let trials = report.looks.first().copied().unwrap_or(report.trials);
+    if params.is_ok_and(|p| claim.default_trials(&p) != trials) {
+        command.push_str(&format!(" --trials {trials}"));
     }
-    if report.estimate.level < 1.0 && report.estimate.level != 0.95 {
-        command.push_str(&format!(" --level {}", report.estimate.level));
+    if !report.looks.is_empty() {
+        command.push_str(" --until-decided");
+    }
+    let level = report.level();
+    if level < 1.0 && level != 0.95 {
+        command.push_str(&format!(" --level {level}"));
     }
     if report.beyond_hypotheses {
         command.push_str(" --beyond-hypotheses");

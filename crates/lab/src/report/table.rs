@@ -29,6 +29,7 @@ pub fn levels(checks: &[Checked]) -> Vec<Level> {
 fn why_none(check: &CheckReport) -> &'static str {
     match check.verdict {
         VerdictKind::Supported | VerdictKind::Refuted if check.estimate.level >= 1.0 => "computed",
+        VerdictKind::Supported | VerdictKind::Refuted if !check.looks.is_empty() => "until decided",
         VerdictKind::Supported => "no trial failed",
         VerdictKind::Refuted => "counter-example",
         _ => "–",

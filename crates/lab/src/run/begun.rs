@@ -1,6 +1,7 @@
 //! Files that a run has begun, taken back where it fails before its first row.
 
-use super::store::{CHECKPOINTS, Manifest, Shard};
+use super::Origin;
+use super::store::{CHECKPOINTS, Manifest, Owner, Shard};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -24,15 +25,17 @@ impl Begun {
     /// Notes what a run will add to `folder`: nothing where the folder holds a run already, and nothing for a shard,
     /// beside which others may write.
     pub(super) fn in_folder(folder: &Path, shard: Shard) -> Self {
-        let files = [Manifest::FILE.to_string(), shard.file()].map(|name| folder.join(name));
+        let mut files = [Manifest::FILE.to_string(), shard.file()].map(|name| folder.join(name)).to_vec();
         if !shard.is_whole() || files.iter().any(|file| file.exists()) {
             return Begun::default();
         }
+        let beside = [Owner::FILE, Origin::FILE].map(|name| folder.join(name));
+        files.extend(beside.into_iter().filter(|file| !file.exists()));
         let named = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty());
         let folders = named.take_while(|folder| !folder.exists()).map(Path::to_path_buf).collect();
         let checkpoints = folder.join(CHECKPOINTS);
         let had_checkpoints = checkpoints.exists();
-        Begun { files: files.to_vec(), folders, checkpoints, had_checkpoints }
+        Begun { files, folders, checkpoints, had_checkpoints }
     }
 
     /// Takes back what was added, unless a row or a checkpoint was written; files of checkpoints may have been begun and

@@ -1,14 +1,17 @@
 //! Check of one claim at one set of parameters, from hypotheses to verdict.
 
-use super::{Progress, memory, schedule, time};
+use super::watch::Watch;
+use super::{Progress, decide, memory, schedule, time};
 use crate::claim::evidence::{self, Evidence};
 use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::pairs;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, MAX_TRIALS, validate_level};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -18,7 +21,7 @@ use std::time::Instant;
 pub struct CheckOptions {
     /// Seed of every stream.
     pub seed: u64,
-    /// Number of trials; the claim's own default when None.
+    /// Number of trials, under `until_decided` that of the first look; the claim's own default when None.
     pub trials: Option<u64>,
     /// Confidence level of the interval.
     pub level: f64,
@@ -27,12 +30,22 @@ pub struct CheckOptions {
     /// Id whose random streams the trials draw from; the claim's own when None. See
     /// [`Mutant::drawn_as`](crate::claim::Mutant::drawn_as).
     pub drawn_as: Option<&'static str>,
+    /// Flag: an inconclusive check goes on with twice the trials, up to 128 times; the levels of its looks share the
+    /// error.
+    pub until_decided: bool,
 }
 
 impl Default for CheckOptions {
     /// Returns seed 0, the claim's default number of trials, level 0.95, inside the hypotheses.
     fn default() -> Self {
-        CheckOptions { seed: 0, trials: None, level: 0.95, beyond_hypotheses: false, drawn_as: None }
+        CheckOptions {
+            seed: 0,
+            trials: None,
+            level: 0.95,
+            beyond_hypotheses: false,
+            drawn_as: None,
+            until_decided: false,
+        }
     }
 }
 
@@ -77,6 +90,9 @@ pub struct CheckReport {
     pub uninformative: BTreeMap<String, u64>,
     /// Smallest deviation that the trials could have seen, in words.
     pub reach: String,
+    /// Numbers of trials after which it looked, until decided; empty for a number fixed beforehand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u64>,
     /// Seed of every stream.
     pub seed: u64,
     /// Wall-clock time in seconds.
@@ -89,6 +105,25 @@ impl CheckReport {
     /// Returns `true` if the verdict is the expected one.
     pub fn as_expected(&self) -> bool {
         self.verdict == self.expected
+    }
+
+    /// Returns the confidence level that was asked for; 1 for a verdict by a closed form.
+    pub fn level(&self) -> f64 {
+        match self.looks.len() {
+            0 => self.estimate.level,
+            k => decide::level_of_check(self.estimate.level, k).min(1.0),
+        }
+    }
+
+    /// Says in words when a check that goes on until it decides has looked; None for a fixed number of trials.
+    pub fn stopping(&self) -> Option<String> {
+        let looks: Vec<String> = self.looks.iter().map(u64::to_string).collect();
+        let text = format!(
+            "until decided: looked after {} trials, look k at the level 1 - α/(k(k+1)), so that all looks together err \
+             with probability at most α",
+            looks.join(", ")
+        );
+        (!looks.is_empty()).then_some(text)
     }
 
     /// Says in words how many trials ran, and how many of them were uninformative, with the reasons.
@@ -116,6 +151,10 @@ impl CheckReport {
 /// use attnlab_lab::{claim::VerdictKind, run::{check, CheckOptions, Silent}, toy};
 /// let report = check(&*toy::fair_coin(), &Default::default(), &CheckOptions::default(), &Silent)?;
 /// assert_eq!(report.verdict, VerdictKind::Supported);
+/// let few = CheckOptions { trials: Some(50), until_decided: true, ..CheckOptions::default() };
+/// let report = check(&*toy::fair_coin(), &Default::default(), &few, &Silent)?;
+/// assert_eq!(report.verdict, VerdictKind::Supported);
+/// assert!(report.trials > 50);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn check(
@@ -138,10 +177,15 @@ pub fn check(
     let seconds = claim.seconds(&params);
     time::ensure(trials, seconds)?;
     time::announce(&claim.sheet().id, trials, seconds, progress);
-    let outcomes = outcomes(claim, &params, options, trials, progress)?;
-    let weighed = evidence::weigh(claim, &params, &outcomes, options.level)?;
-    let beyond = options.beyond_hypotheses;
-    let assessment = assess(claim, &params, &outcomes, weighed, beyond);
+    let (outcomes, assessment, looks) = match options.until_decided {
+        false => {
+            let outcomes = outcomes(claim, &params, options, 0..trials, progress)?;
+            let weighed = evidence::weigh(claim, &params, &outcomes, options.level)?;
+            let assessment = assess(claim, &params, &outcomes, weighed, options.beyond_hypotheses);
+            (outcomes, assessment, vec![])
+        }
+        true => decided(claim, &params, options, trials, progress)?,
+    };
     let sheet = claim.sheet();
     Ok(CheckReport {
         claim: sheet.id.clone(),
@@ -150,7 +194,7 @@ pub fn check(
         hypotheses: assessment.hypotheses,
         beyond_hypotheses: options.beyond_hypotheses,
         kind: sheet.kind,
-        trials,
+        trials: outcomes.len() as u64,
         failures: assessment.failures,
         estimate: assessment.estimate,
         verdict: assessment.verdict,
@@ -162,10 +206,34 @@ pub fn check(
         informative: assessment.informative,
         uninformative: assessment.uninformative,
         reach: assessment.reach,
+        looks,
         seed: options.seed,
         wall_s: started.elapsed().as_secs_f64(),
         version: env!("CARGO_PKG_VERSION"),
     })
+}
+
+/// Runs trials until they decide, at first `first` of them, and returns them with the judgement and the looks.
+fn decided(
+    claim: &dyn Claim,
+    params: &Params,
+    options: &CheckOptions,
+    first: u64,
+    progress: &dyn Progress,
+) -> Result<(Vec<Outcome>, Assessment, Vec<u64>)> {
+    let mut looks = decide::looks(first);
+    let (mut drawn, mut k) = (vec![], 0);
+    loop {
+        k += 1;
+        drawn.extend(outcomes(claim, params, options, drawn.len() as u64..looks[k - 1], progress)?);
+        let judge = |outcomes: &[Outcome]| claim.judge(params, outcomes, decide::level_of_look(options.level, k));
+        let weighed = evidence::weigh_with(claim, params, &drawn, &judge)?;
+        let assessment = assess(claim, params, &drawn, weighed, options.beyond_hypotheses);
+        if k == looks.len() || assessment.verdict != VerdictKind::Inconclusive {
+            looks.truncate(k);
+            return Ok((drawn, assessment, looks));
+        }
+    }
 }
 
 /// Judgement together with the hypotheses and the closed form.
@@ -259,7 +327,7 @@ fn tolerance(reason: Option<&str>, outcomes: &[Outcome]) -> Option<String> {
     }
 }
 
-/// Runs trials 0..trials. The outcomes are in the order of the trials, independently of the threads.
+/// Runs the trials of these numbers. The outcomes are in their order, independently of the threads.
 ///
 /// # Errors
 /// The first error of a trial; [`Error::Stopped`] when the user has asked to stop.
@@ -267,17 +335,19 @@ pub fn outcomes(
     claim: &dyn Claim,
     params: &Params,
     options: &CheckOptions,
-    trials: u64,
+    numbers: Range<u64>,
     progress: &dyn Progress,
 ) -> Result<Vec<Outcome>> {
     let id = claim.sheet().id.as_str();
+    let (first, trials) = (numbers.start, numbers.end - numbers.start);
     let slots: Vec<OnceLock<Outcome>> = (0..trials).map(|_| OnceLock::new()).collect();
     let drawn_as = options.drawn_as.unwrap_or(id);
     let (cell, bytes) = (params.cell(), claim.memory(params));
     progress.start(id, trials);
     let done_so_far = AtomicU64::new(0);
+    let (watch, settings) = (Watch::new(id, trials, progress), pairs(params.as_json()));
     let done = schedule::for_each(
-        &(0..trials).collect::<Vec<u64>>(),
+        &numbers.collect::<Vec<u64>>(),
         |_| bytes,
         |number| {
             if progress.stopped() {
@@ -289,9 +359,9 @@ pub fn outcomes(
                 });
             }
             let streams = Streams::new(options.seed, drawn_as, cell, *number);
-            let outcome = trial(claim, params, &streams)?;
+            let outcome = watch.trial(*number, &settings, || trial(claim, params, &streams))?;
             // Every trial is done once, so the slot is empty.
-            let _ = slots[*number as usize].set(outcome);
+            let _ = slots[(*number - first) as usize].set(outcome);
             done_so_far.fetch_add(1, Ordering::Relaxed);
             progress.advance(1);
             Ok(())

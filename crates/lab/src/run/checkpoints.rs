@@ -11,19 +11,34 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// Number of checkpoints kept: the newest, and the one before it in case the newest is damaged.
 const KEPT: usize = 2;
 /// Number of checkpoints that this process has written, or is about to write.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
+/// Number of folders that trials of this process write checkpoints into.
+static WRITING: AtomicUsize = AtomicUsize::new(0);
 /// Key of the checksum in the JSON.
 const CHECKSUM: &str = "tensors";
 
 /// Folder of checkpoints.
 pub struct Checkpoints {
     folder: PathBuf,
+    /// Flag: a trial writes into it.
+    writing: bool,
+}
+
+/// Returns `true` if a trial that writes checkpoints is under way.
+pub fn under_way() -> bool {
+    WRITING.load(Ordering::SeqCst) > 0
+}
+
+impl Drop for Checkpoints {
+    fn drop(&mut self) {
+        WRITING.fetch_sub(usize::from(self.writing), Ordering::SeqCst);
+    }
 }
 
 /// A checkpoint as read from its folder.
@@ -37,19 +52,20 @@ pub struct Restored<S> {
 }
 
 impl Checkpoints {
-    /// Opens this folder, and creates it if it does not exist.
+    /// Opens this folder for a trial that writes into it, and creates it if it does not exist.
     ///
     /// # Errors
     /// [`Error::Io`] when it cannot be made.
     pub fn in_folder(folder: &Path) -> Result<Self> {
         let advice = "Choose a folder that you may write with --out";
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
-        Ok(Self::at(folder))
+        WRITING.fetch_add(1, Ordering::SeqCst);
+        Ok(Checkpoints { folder: folder.to_path_buf(), writing: true })
     }
 
     /// Refers to this folder, which need not exist.
     pub fn at(folder: &Path) -> Self {
-        Checkpoints { folder: folder.to_path_buf() }
+        Checkpoints { folder: folder.to_path_buf(), writing: false }
     }
 
     /// Returns the path of the folder.

@@ -4,6 +4,26 @@ use attnlab_core::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Destination of the contents of a file.
+pub type Sink = dyn Write + Send;
+
+/// Temporary files that this process is writing.
+static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(vec![]);
+
+fn temporary_files() -> MutexGuard<'static, Vec<PathBuf>> {
+    // A list of paths is in no bad state after a panic.
+    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Deletes the temporary files of this process, which is about to end.
+pub(crate) fn abandon() {
+    for path in temporary_files().iter() {
+        // What cannot be deleted stays; `attnlab repair` finds it.
+        let _ = fs::remove_file(path);
+    }
+}
 
 /// Refuses a path that exists, unless `force`. It is called before long work begins.
 ///
@@ -31,7 +51,7 @@ pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
 ///
 /// # Errors
 /// As [`ensure_free`], and when the disk is full or the folder cannot be written.
-pub fn write_whole(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+pub fn write_whole(path: &Path, force: bool, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> Result<()> {
     ensure_free(path, force)?;
     replace(path, write).map_err(|e| Error::io(path, e, "Nothing was changed"))
 }
@@ -41,17 +61,45 @@ pub fn write_whole(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) 
 ///
 /// # Errors
 /// The error of the system.
-pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+pub fn replace(path: &Path, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Result<()> {
     let temporary = temporary_beside(path);
+    temporary_files().push(temporary.clone());
     let renamed = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
     if renamed.is_err() {
         // Best effort: the first error is the one that is returned.
         let _ = fs::remove_file(&temporary);
     }
+    temporary_files().retain(|file| *file != temporary);
     renamed
 }
 
-fn fill(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+/// Writes two files side by side, each in full or not at all: nothing is replaced unless both can be made.
+///
+/// # Errors
+/// Those of `write`, and the error of the system.
+pub fn write_together(paths: [&Path; 2], write: impl FnOnce([&mut Sink; 2]) -> Result<()>) -> Result<()> {
+    let advice = "Make room, or choose a folder that you may write, and give the same command again";
+    let system = |path: &Path, e| Error::io(path, e, advice);
+    let mut failed = None;
+    let outer = replace(paths[0], |first| {
+        let inner = replace(paths[1], |second| {
+            write([first, second]).map_err(|e| {
+                failed = Some(e);
+                io::Error::other("the contents could not be made")
+            })
+        });
+        inner.map_err(|e| {
+            failed.get_or_insert_with(|| system(paths[1], e));
+            io::Error::other("the other file could not be written")
+        })
+    });
+    match failed {
+        Some(error) => Err(error),
+        None => outer.map_err(|e| system(paths[0], e)),
+    }
+}
+
+fn fill(path: &Path, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Result<()> {
     let file = File::create(path)?;
     let mut buffered = BufWriter::new(file);
     write(&mut buffered)?;
@@ -75,6 +123,18 @@ pub(crate) fn temporary_beside(path: &Path) -> PathBuf {
     folder_of(path).join(format!(".{name}.{}-{nanos}.part", std::process::id()))
 }
 
+/// Returns `true` if a file is one of the temporary files of [`replace`], which a kill leaves behind.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part"));
+    let number = inner.and_then(|name| name.rsplit_once('.'));
+    number.is_some_and(|(name, number)| {
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        let parts = number.split_once('-');
+        !name.is_empty() && parts.is_some_and(|(a, b)| digits(a) && digits(b))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,7 +148,7 @@ mod tests {
         assert!(error.to_string().contains("--force"), "{error}");
         assert_eq!(fs::read(&path).unwrap(), b"one");
         // A write that fails half-way leaves the old content.
-        let full = |w: &mut dyn Write| {
+        let full = |w: &mut Sink| {
             w.write_all(b"half")?;
             Err(io::Error::from(io::ErrorKind::StorageFull))
         };
@@ -97,5 +157,6 @@ mod tests {
         write_whole(&path, true, |w| w.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(is_temporary(&temporary_beside(&path)) && !is_temporary(&path));
     }
 }

@@ -82,6 +82,7 @@ pub fn mutant(
             seed: options.seed.wrapping_add(seed),
             beyond_hypotheses: true,
             drawn_as: Some(mutant.drawn_as),
+            until_decided: false,
             ..options.clone()
         };
         let mut report = check(&*mutant.claim, &set, &options, progress)?;

@@ -14,6 +14,13 @@ pub const AFTER_ROWS: &str = "ATTNLAB_TEST_PAUSE_AFTER_ROWS";
 /// until it is killed.
 pub const AFTER_CHECKPOINTS: &str = "ATTNLAB_TEST_PAUSE_AFTER_CHECKPOINTS";
 
+/// Environment variable for tests: n, number of files. A process waits before it replaces file of rows n + 1 by the rows
+/// in canonical order, which lie beside it then, until it is killed.
+pub const AFTER_REPLACEMENTS: &str = "ATTNLAB_TEST_PAUSE_AFTER_REPLACEMENTS";
+
+/// Environment variable for tests: n, number of a trial. That trial and those after it never end.
+pub const IN_TRIAL: &str = "ATTNLAB_TEST_PAUSE_IN_TRIAL";
+
 /// Waits before item number `written` + 1 if `variable` is set to at most `written`, until the process is killed or
 /// `stopped` returns `true`.
 ///

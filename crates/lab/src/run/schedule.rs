@@ -84,16 +84,27 @@ fn side_by_side<T: Sync>(pieces: &[&T], split: Split, run: &(impl Fn(&T) -> Resu
     let pools = (0..split.workers).map(|_| pool(split.inner)).collect::<Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
         for pool in &pools {
-            scope.spawn(|| pool.install(work_off));
+            let thread = std::thread::Builder::new().spawn_scoped(scope, || pool.install(work_off));
+            if let Err(e) = thread {
+                stop.store(true, Ordering::Relaxed);
+                return Err(no_thread(split.workers, &e));
+            }
         }
-    });
+        Ok(())
+    })?;
     let first = first_error.into_inner().unwrap_or_else(|p| p.into_inner());
     first.map_or(Ok(()), |(_, error)| Err(error))
 }
 
 fn pool(threads: usize) -> Result<rayon::ThreadPool> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|e| Error::invalid("threads", threads, format!("must be a smaller number ({e})")))
+    pool.map_err(|e| no_thread(threads, &e))
+}
+
+/// Returns the error for threads that the system refuses to start.
+pub fn no_thread(threads: usize, problem: &impl std::fmt::Display) -> Error {
+    let requirement = format!("must be a smaller number ({problem}). A limit on processes counts threads too");
+    Error::invalid("threads", threads, requirement)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use attnlab_core::error::{Error, Result};
 /// Processor time (s) beyond which a check is refused: a month on one core. More is a mistake (`tokens=1e12`).
 const MOST: f64 = 30.0 * DAY;
 
-/// Processor time (s) of a check from which on it is announced how long it takes.
+/// Time (s) of a check or run from which on it is announced how long it takes.
 const LONG: f64 = 300.0;
 
 const DAY: f64 = 86_400.0;
@@ -32,6 +32,14 @@ pub(super) fn announce(id: &str, trials: u64, seconds: f64, progress: &dyn Progr
     }
 }
 
+/// Says how long the others of `trials` trials take if those begun have taken so many `seconds` together; None if that
+/// is less than five minutes.
+pub(super) fn forecast(begun: u64, trials: u64, seconds: f64) -> Option<String> {
+    let left = trials.saturating_sub(begun) as f64 * seconds / begun.max(1) as f64;
+    let (taken, left) = (duration(seconds), Some(left).filter(|left| *left > LONG).map(duration)?);
+    Some(format!("{begun} of {trials} trials took {taken}; the others take about {left}"))
+}
+
 /// Names the trials of a check and the time of one: `8 trials of about 3 minutes`.
 fn described(trials: u64, seconds: f64) -> String {
     let plural = if trials == 1 { "" } else { "s" };
@@ -39,7 +47,7 @@ fn described(trials: u64, seconds: f64) -> String {
 }
 
 /// Rounds a processor time (s) to its largest unit: `40 s`, `3 minutes`, `5 hours`, `2 days`, `4e5 years`.
-fn duration(seconds: f64) -> String {
+pub(super) fn duration(seconds: f64) -> String {
     let units = [(365.25 * DAY, "year"), (DAY, "day"), (3600.0, "hour"), (60.0, "minute")];
     // Two of a unit at least, so that rounding changes little.
     match units.iter().find(|(length, _)| seconds >= 2.0 * length) {
@@ -69,6 +77,14 @@ mod tests {
         ] {
             assert_eq!(duration(seconds), text);
         }
+    }
+
+    #[test]
+    fn the_first_trials_forecast_the_others() {
+        assert_eq!(forecast(1, 10, 20.0), None);
+        let two_at_a_time = forecast(2, 100, 180.0).unwrap();
+        assert_eq!(two_at_a_time, "2 of 100 trials took 3 minutes; the others take about 2 hours");
+        assert_eq!(forecast(1, 1, 1e9), None);
     }
 
     #[test]

@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 /// cell has a line in the summary.
 pub const MAX_CELLS: usize = 1_000_000;
 
+/// Largest number of axes; an expression may use one that uses another, and so on.
+const MAX_AXES: usize = 200;
+
 /// Values of one name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Axis {
@@ -63,14 +66,19 @@ impl Range {
         Err(Error::invalid(name, shown, requirement))
     }
 
-    /// Computes the values. The last is exactly `to` before the rounding to a multiple.
+    /// Computes the values. The last is exactly `to` before the rounding to a multiple; between whole ends, values
+    /// that are whole without rounding errors are whole.
     pub fn values(&self) -> Vec<f64> {
         let last = self.steps - 1;
+        let whole_ends = self.from.fract() == 0.0 && self.to.fract() == 0.0;
         let at = |i: u64| {
             let share = i as f64 / last as f64;
+            // Exact below 2^53, and what is not is not whole either.
+            let whole = (self.to - self.from) * i as f64 / last as f64;
             let x = match i {
                 0 => self.from,
                 _ if i == last => self.to,
+                _ if !self.log && whole_ends && whole.fract() == 0.0 => self.from + whole,
                 _ if self.log => self.from * (self.to / self.from).powf(share),
                 _ => self.from + (self.to - self.from) * share,
             };
@@ -83,45 +91,117 @@ impl Range {
 /// Axes by name, in the order in which they are written: the last one varies fastest.
 pub type Axes = [(String, Axis)];
 
-/// Computes every combination of the values of the axes. Expressions may use other axes and `fixed` (settings
-/// and defaults).
-///
-/// # Errors
-/// Unknown names in an expression, expressions that depend on each other, words where a number is needed,
-/// values that are not finite, a range of which rounding makes two values equal, too many combinations.
-pub fn combinations(axes: &Axes, fixed: &Map<String, Value>) -> Result<Vec<Map<String, Value>>> {
-    let order = order_of_expressions(axes, fixed)?;
-    let mut cells = vec![Map::new()];
-    for (name, axis) in axes {
-        let values: Vec<Value> = match axis {
-            Axis::List(values) => values.clone(),
-            Axis::Range(range) => {
-                range.ensure_distinct(name)?;
-                range.values().into_iter().map(Value::from).collect()
-            }
-            // A placeholder keeps the names in their order.
-            Axis::Computed(_) => vec![Value::Null],
-        };
-        if cells.len().saturating_mul(values.len()) > MAX_CELLS {
+/// Every combination of the values of some axes. A combination is computed when it is asked for, so that a million
+/// of them take no memory.
+#[derive(Clone, Debug)]
+pub struct Product {
+    axes: Vec<Values>,
+    /// Expressions, each after the ones that it uses.
+    computed: Vec<(String, Expression)>,
+    /// Settings and defaults that expressions may use.
+    fixed: Map<String, Value>,
+    length: usize,
+}
+
+/// Values of one name; none for an expression.
+#[derive(Clone, Debug)]
+struct Values {
+    name: String,
+    values: Vec<Value>,
+    /// Number of neighbouring combinations with the same value.
+    period: usize,
+}
+
+impl Product {
+    /// Combines the values of the axes. Expressions may use other axes and `fixed` (settings and defaults).
+    ///
+    /// # Errors
+    /// Unknown names in an expression, expressions that depend on each other, a range of which rounding makes two values
+    /// equal, too many combinations.
+    pub fn new(axes: &Axes, fixed: &Map<String, Value>) -> Result<Product> {
+        if axes.len() > MAX_AXES {
+            let allowed = format!("must be at most {MAX_AXES} axes");
+            return Err(Error::invalid("axes", axes.len(), allowed));
+        }
+        let order = order_of_expressions(axes, fixed)?;
+        let computed = order.into_iter().map(|(n, e)| (n.to_string(), e.clone()));
+        let computed = computed.collect();
+        let each = axes.iter().map(|(_, axis)| axis.len());
+        let length = each.fold(1, usize::saturating_mul);
+        if length > MAX_CELLS {
             let allowed = format!("must be at most {MAX_CELLS} cells. Write shorter axes");
             let counts: Vec<String> = axes.iter().map(|(n, a)| format!("{n}: {}", a.len())).collect();
             return Err(Error::invalid("axes", counts.join(", "), allowed));
         }
-        let with = |cell: &Map<String, Value>, value: &Value| {
-            let mut cell = cell.clone();
-            cell.insert(name.clone(), value.clone());
-            cell
-        };
-        let each = cells.iter();
-        cells = each.flat_map(|cell| values.iter().map(|v| with(cell, v))).collect();
-    }
-    for cell in &mut cells {
-        for (name, expression) in &order {
-            let value = evaluate(name, expression, cell, fixed)?;
-            cell.insert((*name).to_string(), value.into());
+        for (name, axis) in axes {
+            if let Axis::Range(range) = axis {
+                range.ensure_distinct(name)?;
+            }
         }
+        let mut period = length;
+        let values = |(name, axis): &(String, Axis)| {
+            let values: Vec<Value> = match axis {
+                Axis::List(values) => values.clone(),
+                Axis::Range(range) => range.values().into_iter().map(Value::from).collect(),
+                Axis::Computed(_) => vec![],
+            };
+            period /= values.len().max(1);
+            Values { name: name.clone(), values, period }
+        };
+        Ok(Product { axes: axes.iter().map(values).collect(), computed, fixed: fixed.clone(), length })
     }
-    Ok(cells)
+
+    /// Returns the number of combinations.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Returns `true` if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Computes the combination of this number.
+    ///
+    /// # Errors
+    /// Words where an expression needs a number, values that are not finite.
+    pub fn get(&self, number: usize) -> Result<Map<String, Value>> {
+        let mut cell = Map::with_capacity(self.axes.len());
+        for (axis, values) in self.axes.iter().enumerate() {
+            let value = match self.place(axis, number) {
+                Some(place) => values.values[place].clone(),
+                // A placeholder keeps the names in their order.
+                None => Value::Null,
+            };
+            cell.insert(values.name.clone(), value);
+        }
+        for (name, expression) in &self.computed {
+            let value = evaluate(name, expression, &cell, &self.fixed)?;
+            cell.insert(name.clone(), value.into());
+        }
+        Ok(cell)
+    }
+
+    /// Returns the values of an axis, by its place among the axes; none for an expression.
+    pub fn values(&self, axis: usize) -> &[Value] {
+        &self.axes[axis].values
+    }
+
+    /// Returns the name of an axis.
+    pub fn name(&self, axis: usize) -> &str {
+        &self.axes[axis].name
+    }
+
+    /// Returns the number of axes.
+    pub fn axes(&self) -> usize {
+        self.axes.len()
+    }
+
+    /// Returns the place of the combination's value among those of an axis; None for an expression.
+    pub fn place(&self, axis: usize, number: usize) -> Option<usize> {
+        let Values { values, period, .. } = &self.axes[axis];
+        (!values.is_empty()).then(|| number / period % values.len())
+    }
 }
 
 impl Axis {
@@ -234,6 +314,11 @@ mod tests {
     fn fixed() -> Map<String, Value> {
         let fixed = json!({"clusters": 2, "phi": "softmax"});
         fixed.as_object().cloned().unwrap()
+    }
+
+    fn combinations(axes: &Axes, fixed: &Map<String, Value>) -> Result<Vec<Map<String, Value>>> {
+        let product = Product::new(axes, fixed)?;
+        (0..product.len()).map(|i| product.get(i)).collect()
     }
 
     fn refused(axes: &Axes) -> String {

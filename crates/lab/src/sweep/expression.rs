@@ -10,6 +10,9 @@ use std::collections::BTreeSet;
 /// Largest depth of nesting, so that no text can exhaust the stack.
 const DEEPEST: usize = 100;
 
+/// Largest length of an expression, in bytes.
+const LONGEST: usize = 4000;
+
 type Function = fn(f64) -> f64;
 type PairFunction = fn(f64, f64) -> f64;
 
@@ -68,6 +71,11 @@ impl Expression {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn parse(name: &str, text: &str) -> Result<Self> {
+        if text.len() > LONGEST {
+            let shown = format!("an expression of {} bytes", text.len());
+            let allowed = format!("must be at most {LONGEST} bytes long");
+            return Err(Error::invalid(name, shown, allowed));
+        }
         let mut parser = Parser { rest: text, text, depth: 0 };
         let read = parser.sum().and_then(|root| match parser.peek() {
             None => Ok(root),

@@ -2,9 +2,10 @@
 
 use super::axes::{Axis, Range};
 use super::keys::refuse_unknown;
-use super::{Beyond, Expression, Of, Stop, Sweep};
+use super::{Beyond, Expression, Of, Stop, Sweep, Until};
 use crate::run::store::{Manifest, number};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::short_lines;
 use attnlab_core::input;
 use attnlab_core::stats::{MAX_TRIALS, Sequence, validate_level};
 use serde_json::{Map, Value, json};
@@ -30,7 +31,7 @@ impl Sweep {
         let content = |problem: String| Error::Content { path: origin.to_path_buf(), problem };
         let table: toml::Table = text
             .parse()
-            .map_err(|e: toml::de::Error| content(format!("must be valid TOML: {}", e.to_string().trim())))?;
+            .map_err(|e: toml::de::Error| content(format!("must be valid TOML: {}", short_lines(&e.to_string()))))?;
         let sweep = match as_json(toml::Value::Table(table)) {
             Value::Object(map) => Self::from_object(map),
             _ => Ok(Sweep::default()),
@@ -109,7 +110,10 @@ impl Sweep {
         }
         if let Some(stop) = self.stop {
             let rule = Sequence::NAME;
-            let stop = json!({"rule": rule, "width": stop.width, "every": stop.every});
+            let stop = match stop.until {
+                Until::Width(width) => json!({"rule": rule, "width": width, "every": stop.every}),
+                Until::Decided => json!({"rule": rule, "until": DECIDED, "every": stop.every}),
+            };
             settings.insert("stop".into(), stop);
         }
         settings.insert("set".into(), Value::Object(self.set.clone()));
@@ -129,8 +133,19 @@ impl Sweep {
         let Some(Value::Array(pairs)) = settings.remove(AXES) else {
             return Ok(None);
         };
-        let pair = |pair: &Value| Some((pair[0].as_str()?.to_string(), pair[1].clone()));
-        let axes: Map<String, Value> = pairs.iter().filter_map(pair).collect();
+        let mut axes = Map::new();
+        for pair in &pairs {
+            let before = match pair.as_array().map(Vec::as_slice) {
+                Some([Value::String(name), values]) => axes.insert(name.clone(), values.clone()),
+                _ => Some(Value::Null),
+            };
+            if before.is_some() {
+                return Err(Error::Content {
+                    path: Manifest::FILE.into(),
+                    problem: format!("{AXES} holds {pair}: must be pairs of a name and its values, each once"),
+                });
+            }
+        }
         settings.insert("axes".into(), Value::Object(axes));
         settings.insert("seed".into(), manifest.seed.into());
         let sweep = Self::from_object(settings)
@@ -241,16 +256,30 @@ fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
     Ok(Range { from, to, steps, log, multiple_of: multiple_of.transpose()? })
 }
 
+/// Value of `stop.until`.
+const DECIDED: &str = "decided";
+
 fn stop(value: &Value) -> Result<Stop> {
     let given = table("stop", value)?;
     refuse_unknown("stop", given)?;
-    let width = given.get("width").unwrap_or(&Value::Null);
-    let allowed = "must be a number in (0, 1); a cell stops once its interval is no wider";
-    let invalid = || {
-        let shown = if width.is_null() { "(not set)".into() } else { width.to_string() };
-        Error::invalid("stop.width", shown, allowed)
+    let until = match (given.get("until"), given.get("width")) {
+        (Some(until), None) if until == DECIDED => Until::Decided,
+        (Some(until), None) => {
+            let allowed = format!("must be \"{DECIDED}\". For an interval of some width write width instead");
+            return Err(Error::invalid("stop.until", until, allowed));
+        }
+        (Some(_), Some(width)) => {
+            let allowed = "must be left out beside until; a cell stops by the one or the other";
+            return Err(Error::invalid("stop.width", width, allowed));
+        }
+        (None, width) => {
+            let allowed = "must be a number in (0, 1); a cell stops once its interval is no wider. Or write until = \
+                           \"decided\"";
+            let shown = || width.map_or("(not set)".into(), Value::to_string);
+            let number = width.and_then(Value::as_f64).filter(|w| *w > 0.0 && *w < 1.0);
+            Until::Width(number.ok_or_else(|| Error::invalid("stop.width", shown(), allowed))?)
+        }
     };
-    let width = width.as_f64().filter(|w| *w > 0.0 && *w < 1.0).ok_or_else(invalid)?;
     if let Some(rule) = given.get("rule")
         && rule != Sequence::NAME
     {
@@ -258,7 +287,7 @@ fn stop(value: &Value) -> Result<Stop> {
         return Err(Error::invalid("stop.rule", rule, allowed));
     }
     let every = given.get("every").map(|v| whole("stop.every", v, 1, MAX_TRIALS));
-    Ok(Stop { width, every: every.transpose()?.unwrap_or(10) })
+    Ok(Stop { until, every: every.transpose()?.unwrap_or(10) })
 }
 
 fn beyond(value: &Value) -> Result<Beyond> {

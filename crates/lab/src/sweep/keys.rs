@@ -113,6 +113,13 @@ pub const KEYS: &[Key] = &[
          then a confidence sequence, which stays right under such stopping; it is wider than one \
          for a number of trials fixed in advance, which is what cells have without [stop].",
     ),
+    instead(
+        "stop",
+        "until",
+        "until = \"decided\"",
+        "Or: lets a cell stop once that interval lies on one side of what is promised, so that the cell is \
+         supported or refuted; a promise about every trial can only be refuted early.",
+    ),
     key("stop", "every", "every = 10", "A cell may stop after this many trials and after every multiple; default 10."),
     key(
         "stop",

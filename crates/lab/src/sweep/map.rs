@@ -1,6 +1,6 @@
 //! Maps of a sweep over a claim, drawn from the summaries of its cells.
 
-use super::{Axis, CellSummary, Plan};
+use super::{CellMark, Plan, Product};
 use crate::claim::{Claim, VerdictKind};
 use crate::figure;
 use crate::figure::{Cell, Contour, Figure, Heat, Marker, Panel, Point, Series, Stroke};
@@ -17,125 +17,205 @@ const STATED: usize = 1;
 /// Palette index of the markers of verdicts over a map.
 const VERDICT: usize = figure::INK;
 
+/// Signs of the verdicts: a marker in each cell, or the border of the cells where they are too small for markers.
+const SIGNS: [(VerdictKind, Marker, Stroke); 4] = [
+    (VerdictKind::Refuted, Marker::Cross, Stroke::Dashed),
+    (VerdictKind::Supported, Marker::Open, Stroke::Dotted),
+    (VerdictKind::Vacuous, Marker::Down, Stroke::DashDotted),
+    (VerdictKind::Failed, Marker::Square, Stroke::Solid),
+];
+
+/// Returns `true` if so many cells are too small for markers.
+fn is_dense(cells: usize) -> bool {
+    cells > 1000
+}
+
+/// Largest number of values of an axis that a map shows; of more, every second or third one and so on is shown.
+const SHOWN: usize = 128;
+/// The same for a curve.
+const POINTS: usize = 2000;
+/// Largest number of panels of all figures together.
+const ALL_PANELS: usize = 48;
+
 /// Draws maps over the two numeric axes with the most values, with a panel for every combination of the
 /// others. With one numeric axis it draws curves; with none, or for a plan that is not a sweep over a claim,
-/// it returns no figure.
+/// it returns no figure. `cells` are the marks of all cells, in their order. The captions say what is left out of
+/// very large sweeps.
 ///
 /// # Errors
-/// None at present.
-pub fn figures(plan: &Plan, cells: &[CellSummary]) -> Result<Vec<Figure>> {
-    let Some((claim, sweep)) = plan.claim() else {
+/// A combination that cannot be computed.
+pub fn figures(plan: &Plan, cells: &[CellMark]) -> Result<Vec<Figure>> {
+    let (Some((claim, _)), Some(product)) = (plan.claim(), plan.product()) else {
         return Ok(vec![]);
     };
-    let varying: Vec<Free> = sweep.axes.iter().filter_map(|(name, axis)| Free::new(name, axis, cells)).collect();
+    let axes = (0..product.axes()).filter_map(|axis| Free::new(product, axis));
+    let varying: Vec<Free> = axes.collect();
     let numeric = longest(&varying);
-    let others = |used: &[&Free]| -> Vec<&str> {
-        let unused = varying.iter().filter(|a| used.iter().all(|u| u.name != a.name));
-        unused.map(|a| a.name).collect()
-    };
+    let others: Vec<usize> =
+        varying.iter().map(|free| free.axis).filter(|axis| numeric.iter().all(|used| used.axis != *axis)).collect();
     let story = Story::new(claim, cells);
-    let panels = match numeric[..] {
+    let mut left_out = vec![];
+    let (panels, groups) = match numeric[..] {
         [] => return Ok(vec![]),
         [x] => {
-            let groups = grouped(cells, &others(&[x]));
-            let panel = |groups: &[Group]| curves(&story, x, groups);
-            groups.chunks(CURVES).map(panel).collect()
+            let x = x.thinned(POINTS, &mut left_out);
+            let groups = grouped(product, cells, &[&x], &others, ALL_PANELS * CURVES);
+            let panel = |groups: &[Group]| curves(&story, &x, groups);
+            (groups.0.chunks(CURVES).map(panel).collect(), groups.1)
         }
         [x, y, ..] => {
-            let groups = grouped(cells, &others(&[x, y]));
-            groups.iter().map(|g| map(&story, x, y, g)).collect()
+            let [x, y] = [x, y].map(|axis| axis.thinned(SHOWN, &mut left_out));
+            let groups = grouped(product, cells, &[&x, &y], &others, ALL_PANELS);
+            let map = |group: &Group| map(&story, &x, &y, group);
+            (groups.0.iter().map(map).collect(), groups.1)
         }
     };
-    Ok(story.figures(panels))
+    if groups > 0 {
+        left_out.push(format!("{groups} further combinations of the other axes"));
+    }
+    Ok(story.figures(panels, &left_out))
 }
 
 /// An axis along which the cells differ.
+#[derive(Clone)]
 struct Free<'a> {
+    /// Its place among the axes.
+    axis: usize,
     name: &'a str,
-    /// Values, ascending; None if one of them is not a number.
-    values: Option<Vec<f64>>,
+    /// Numbers, ascending, each with its place among the values; None if a value is not a number.
+    values: Option<Vec<(f64, usize)>>,
 }
 
 impl<'a> Free<'a> {
     /// Returns the axis; None if it is computed from others or has one value.
-    fn new(name: &'a str, axis: &Axis, cells: &[CellSummary]) -> Option<Self> {
-        if matches!(axis, Axis::Computed(_)) {
-            return None;
-        }
-        let mut distinct: Vec<&Value> = vec![];
-        for value in cells.iter().filter_map(|c| c.parameters.get(name)) {
-            if !distinct.contains(&value) {
-                distinct.push(value);
-            }
-        }
-        let values: Option<Vec<f64>> = distinct.iter().map(|v| as_number(v)).collect();
-        let values = values.map(|mut v| {
-            v.sort_by(f64::total_cmp);
-            v
+    fn new(product: &'a Product, axis: usize) -> Option<Self> {
+        let values = product.values(axis);
+        let placed = |(place, value): (usize, &Value)| Some((as_number(value)?, place));
+        let numbers: Option<Vec<(f64, usize)>> = values.iter().enumerate().map(placed).collect();
+        let numbers = numbers.map(|mut all| {
+            all.sort_by(|a, b| a.0.total_cmp(&b.0));
+            all
         });
-        (distinct.len() > 1).then_some(Free { name, values })
+        (values.len() > 1).then_some(Free { axis, name: product.name(axis), values: numbers })
+    }
+
+    /// Leaves at most `most` values, with even steps between them, and says so.
+    fn thinned(&self, most: usize, left_out: &mut Vec<String>) -> Free<'a> {
+        let mut thinned = self.clone();
+        let step = self.length().div_ceil(most);
+        if let (Some(values), 2..) = (&mut thinned.values, step) {
+            *values = values.iter().copied().step_by(step).collect();
+            let rest = self.length() - values.len();
+            left_out.push(format!("{rest} of the {} values of {}", self.length(), self.name));
+        }
+        thinned
+    }
+
+    /// Returns the number of values, 0 if they are not numbers.
+    fn length(&self) -> usize {
+        self.values.as_ref().map_or(0, Vec::len)
+    }
+
+    fn numbers(&self) -> Vec<f64> {
+        self.values.iter().flatten().map(|(x, _)| *x).collect()
+    }
+
+    /// Returns the place among the ascending values of each place among the values of the file.
+    fn ranks(&self, values: usize) -> Vec<Option<usize>> {
+        let mut ranks = vec![None; values];
+        for (rank, (_, place)) in self.values.iter().flatten().enumerate() {
+            ranks[*place] = Some(rank);
+        }
+        ranks
     }
 
     /// Returns the axis of a figure, logarithmic where that spaces the values more evenly.
     fn axis(&self) -> figure::Axis {
-        let values = self.values.as_deref().unwrap_or_default();
+        let values = self.numbers();
         let unevenness = |place: fn(f64) -> f64| {
             let steps = values.windows(2).map(|w| place(w[1]) - place(w[0]));
             let (least, most) = steps.fold((f64::INFINITY, 0.0_f64), |(a, b), s| (a.min(s), b.max(s)));
             most / least
         };
-        let log = values[0] > 0.0 && values.len() > 2 && unevenness(f64::ln) < unevenness(|v| v);
+        let positive = values.first().is_some_and(|v| *v > 0.0);
+        let log = positive && values.len() > 2 && unevenness(f64::ln) < unevenness(|v| v);
         let label = format!("*{}*", self.name);
         if log { figure::Axis::log(label) } else { figure::Axis::linear(label) }
-    }
-
-    fn place(&self, cell: &CellSummary) -> f64 {
-        cell.parameters.get(self.name).and_then(as_number).unwrap_or(f64::NAN)
     }
 }
 
 /// Returns the numeric axes with the most values, at most two, in the order of the file.
 fn longest<'a, 'b>(axes: &'b [Free<'a>]) -> Vec<&'b Free<'a>> {
-    let length = |a: &Free| a.values.as_ref().map_or(0, Vec::len);
-    let mut order: Vec<usize> = (0..axes.len()).filter(|i| length(&axes[*i]) > 0).collect();
+    let mut order: Vec<usize> = (0..axes.len()).filter(|i| axes[*i].length() > 0).collect();
     // The sort is stable: of axes of equal length the first ones of the file are taken.
-    order.sort_by_key(|i| std::cmp::Reverse(length(&axes[*i])));
+    order.sort_by_key(|i| std::cmp::Reverse(axes[*i].length()));
     order.truncate(2);
     order.sort_unstable();
     order.into_iter().map(|i| &axes[i]).collect()
 }
 
 /// Cells that have the same values of some axes.
-struct Group<'a> {
+struct Group {
     /// The common values, such as "clusters = 2, tokens = 600".
     title: String,
-    cells: Vec<&'a CellSummary>,
+    /// The cells by the ranks of their values of the drawn axes; the last axis varies fastest.
+    cells: Vec<Option<CellMark>>,
 }
 
-/// Groups the cells by the values of `names`, in the order of the cells.
-fn grouped<'a>(cells: &'a [CellSummary], names: &[&str]) -> Vec<Group<'a>> {
+/// Groups the cells by their values of the axes `others`, in the order of the cells. Returns at most `most` groups and
+/// the number of the others.
+fn grouped(
+    product: &Product,
+    cells: &[CellMark],
+    drawn: &[&Free],
+    others: &[usize],
+    most: usize,
+) -> (Vec<Group>, usize) {
+    let lengths = others.iter().map(|axis| product.values(*axis).len());
+    let size = drawn.iter().map(|free| free.length()).product();
+    let ranks: Vec<Vec<Option<usize>>> = drawn.iter().map(|free| free.ranks(product.values(free.axis).len())).collect();
+    let count: usize = lengths.clone().product();
+    // Places among the groups, in the order in which the cells name them.
+    let mut place = vec![None; count];
     let mut groups: Vec<Group> = vec![];
-    for cell in cells {
-        let entry = |name: &&str| match cell.parameters.get(*name) {
-            Some(Value::String(word)) => format!("{name} = {word}"),
-            Some(value) => match as_number(value) {
-                Some(x) => format!("{name} = {}", short(x)),
-                None => format!("{name} = {value}"),
-            },
-            None => (*name).to_string(),
-        };
-        let same = |group: &&mut Group| {
-            let of = |cell: &CellSummary, name| cell.parameters.get(name).cloned();
-            names.iter().all(|n| of(group.cells[0], *n) == of(cell, *n))
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.cells.push(cell),
-            None => {
-                groups.push(Group { title: names.iter().map(entry).collect::<Vec<_>>().join(", "), cells: vec![cell] })
+    let mut left_out = 0;
+    for (number, cell) in cells.iter().enumerate() {
+        let mut key = 0;
+        for (axis, length) in others.iter().zip(lengths.clone()) {
+            key = key * length + product.place(*axis, number).unwrap_or(0);
+        }
+        let group = *place[key].get_or_insert_with(|| {
+            if groups.len() == most {
+                left_out += 1;
+                return most;
             }
+            let of = |axis: &usize| titled(product, *axis, number);
+            groups.push(Group { title: others.iter().map(of).collect::<Vec<_>>().join(", "), cells: vec![None; size] });
+            groups.len() - 1
+        });
+        let at = drawn.iter().zip(&ranks).try_fold(0, |at, (free, ranks)| {
+            let value = product.place(free.axis, number)?;
+            Some(at * free.length() + ranks[value]?)
+        });
+        if let (Some(group), Some(at)) = (groups.get_mut(group), at) {
+            group.cells[at] = Some(*cell);
         }
     }
-    groups
+    (groups, left_out)
+}
+
+/// Writes the value of an axis as `tokens = 600`.
+fn titled(product: &Product, axis: usize, number: usize) -> String {
+    let name = product.name(axis);
+    let value = product.place(axis, number).map(|i| &product.values(axis)[i]);
+    match value {
+        Some(Value::String(word)) => format!("{name} = {word}"),
+        Some(value) => match as_number(value) {
+            Some(x) => format!("{name} = {}", short(x)),
+            None => format!("{name} = {value}"),
+        },
+        None => name.to_string(),
+    }
 }
 
 /// Formats a number of a title with four digits.
@@ -155,7 +235,7 @@ struct Story {
 }
 
 impl Story {
-    fn new(claim: &dyn Claim, cells: &[CellSummary]) -> Self {
+    fn new(claim: &dyn Claim, cells: &[CellMark]) -> Self {
         let counts = cells.iter().map(|c| c.trials);
         let (least, most) = (counts.clone().min().unwrap_or(0), counts.max().unwrap_or(0));
         let probability = cells.iter().filter_map(|c| c.estimate).all(|e| {
@@ -183,49 +263,57 @@ impl Story {
         }
     }
 
-    fn figures(&self, panels: Vec<Panel>) -> Vec<Figure> {
+    fn figures(&self, panels: Vec<Panel>, left_out: &[String]) -> Vec<Figure> {
         let many = panels.len() > PANELS;
         let name = self.id.replace('.', "_");
-        let map = panels.iter().any(|p| p.heat.is_some());
+        let cells = panels.iter().filter_map(|p| p.heat.as_ref());
+        let map = cells.map(|heat| heat.x.len() * heat.y.len()).max();
         let figure = |(i, panels): (usize, &[Panel])| {
             let name = if many { format!("{name}_{}", i + 1) } else { name.clone() };
-            Figure::fitting(name, &self.title, 3, panels.to_vec()).captioned(self.caption(map))
+            Figure::fitting(name, &self.title, 3, panels.to_vec()).captioned(self.caption(map, left_out))
         };
         panels.chunks(PANELS).enumerate().map(figure).collect()
     }
 
-    fn caption(&self, map: bool) -> String {
+    /// Writes the caption; `map` is the number of cells of a map, None for curves.
+    fn caption(&self, map: Option<usize>, left_out: &[String]) -> String {
+        let rest = match left_out {
+            [] => String::new(),
+            parts => format!(" Not drawn, but in cells.csv: {}.", parts.join("; ")),
+        };
         let what = if self.probability { "Share of trials in which the statement holds" } else { "Estimate" };
         let (id, trials) = (self.id, &self.trials);
         let start = format!("{what}, claim `{id}`, {trials} trials per cell.");
+        let signs = match map {
+            Some(cells) if is_dense(cells) => {
+                "Dashed, dotted and dash-dotted: the borders of refuted, supported and vacuous cells;"
+            }
+            _ => "Crosses: refuted; circles: supported; triangles: vacuous, for nothing is promised;",
+        };
         match map {
-            true => format!(
-                "{start} Crosses: refuted; circles: supported; triangles: vacuous, for nothing is promised; hatched: inconclusive, the {} does not \
+            Some(_) => format!(
+                "{start} {signs} hatched: inconclusive, the {} does not \
                  decide. Vermillion: the border of the printed hypotheses, where it crosses the map. \
-                 Each interval holds for its own cell.",
+                 Each interval holds for its own cell.{rest}",
                 self.interval
             ),
-            false => format!("{start} Bands: {}, each for its own cell.", self.interval),
+            None => format!("{start} Bands: {}, each for its own cell.{rest}", self.interval),
         }
     }
 }
 
 fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
-    let find = |i: usize, j: usize| {
-        let (xs, ys) = (x.values.as_ref()?, y.values.as_ref()?);
-        let here = |c: &&&CellSummary| x.place(c) == xs[i] && y.place(c) == ys[j];
-        group.cells.iter().find(here).copied()
-    };
+    let find = |i: usize, j: usize| group.cells[i * y.length() + j];
     let cell = |i, j| {
         let Some((cell, e)) = find(i, j).and_then(|c| Some((c, c.estimate?))) else {
             return Cell::of(f64::NAN);
         };
         Cell::of(e).hatched_if(cell.verdict == VerdictKind::Inconclusive)
     };
-    let (xs, ys) = (x.values.as_deref(), y.values.as_deref());
-    let (xs, ys) = (xs.unwrap_or_default(), ys.unwrap_or_default());
-    let heat = Heat::over(xs, ys, story.quantity(), cell).explained(&story.interval, "inconclusive");
-    let margins = Heat::over(xs, ys, figure::Axis::default(), |i, j| Cell::of(find(i, j).map_or(f64::NAN, margin)));
+    let (xs, ys) = (x.numbers(), y.numbers());
+    let heat = Heat::over(&xs, &ys, story.quantity(), cell).explained(&story.interval, "inconclusive");
+    let margins =
+        Heat::over(&xs, &ys, figure::Axis::default(), |i, j| Cell::of(find(i, j).map_or(f64::NAN, |cell| cell.margin)));
     let border = margins.contour("hypotheses", &[0.0]);
     let mut contours = vec![border.drawn(Stroke::Solid, STATED)];
     contours.retain(crosses);
@@ -233,16 +321,22 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
         contours.push(heat.contour("half of the trials hold", &[0.5]));
         contours.retain(crosses);
     }
+    let dense = is_dense(xs.len() * ys.len());
+    if dense {
+        for (verdict, _, stroke) in SIGNS {
+            let share = |i, j| Cell::of(find(i, j).map_or(f64::NAN, |c| f64::from(c.verdict == verdict)));
+            let indicator = Heat::over(&xs, &ys, figure::Axis::default(), share);
+            let border = indicator.contour(format!("border of {}", verdict.name()), &[0.5]);
+            contours.push(border.drawn(stroke, VERDICT));
+        }
+        contours.retain(crosses);
+    }
     let mut panel = Panel::new(&group.title, x.axis(), y.axis()).coloured(heat);
     panel.contours = contours;
-    for (verdict, marker) in [
-        (VerdictKind::Refuted, Marker::Cross),
-        (VerdictKind::Supported, Marker::Open),
-        (VerdictKind::Vacuous, Marker::Down),
-        (VerdictKind::Failed, Marker::Square),
-    ] {
-        let cells = group.cells.iter().filter(|c| c.verdict == verdict);
-        let points = cells.map(|c| Point::at(x.place(c), y.place(c))).collect();
+    for (verdict, marker, _) in SIGNS.into_iter().filter(|_| !dense) {
+        let cells = group.cells.iter().enumerate();
+        let cells = cells.filter(|(_, cell)| cell.is_some_and(|c| c.verdict == verdict));
+        let points = cells.map(|(place, _)| Point::at(xs[place / ys.len()], ys[place % ys.len()])).collect();
         panel = panel.with_any(Series::marks(verdict.name(), VERDICT, marker, points));
     }
     panel
@@ -256,17 +350,10 @@ fn crosses(contour: &Contour) -> bool {
     below > 0 && below < total
 }
 
-/// Returns the smallest margin of the hypotheses; NaN for a claim without any.
-fn margin(cell: &CellSummary) -> f64 {
-    let margins = cell.hypotheses.iter().map(|h| h.margin);
-    margins.fold(f64::NAN, f64::min)
-}
-
 fn curves(story: &Story, x: &Free, groups: &[Group]) -> Panel {
     let curve = |(i, group): (usize, &Group)| {
-        let point = |c: &&CellSummary| Some(Point::at(x.place(c), c.estimate?));
-        let mut points: Vec<Point> = group.cells.iter().filter_map(point).collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        let points = x.numbers().into_iter().zip(&group.cells);
+        let points = points.filter_map(|(x, cell)| Some(Point::at(x, (*cell)?.estimate?))).collect();
         Series::measured(group.title.clone(), i, points).with_interval(&story.interval)
     };
     Panel::new("", x.axis(), story.quantity()).with_each(groups.iter().enumerate().map(curve))

@@ -2,48 +2,71 @@
 
 use super::{Plan, write_summary};
 use crate::catalogue::Catalogue;
-use crate::run::grid::RunReport;
-use crate::run::store;
-use crate::run::store::{Manifest, Rows, Shard, Store};
+use crate::run::Origin;
+use crate::run::grid::Finished;
+use crate::run::store::{Frame, Opening, Shard, Store, Stored, all_row_files, common_manifest};
 use attnlab_core::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Merges the rows of `folders`, shards of one run, into `out`, byte for byte as the run in one process would
-/// write them. Nothing is written unless the run is complete. `out` may be one of the folders.
-///
-/// # Errors
-/// Folders of different runs, rows that contradict each other, missing trials (how many, and of
-/// which cell first), rows of another run in `out` (and no `force`), files that cannot be read or written.
-pub fn merge(folders: &[PathBuf], catalogue: &Catalogue, out: &Path, force: bool) -> Result<RunReport> {
-    let manifest = common_manifest(folders)?;
-    let plan = Plan::of_manifest(&manifest, catalogue)?;
-    let Rows { rows, dropped } = store::read_all(folders)?;
-    let cells: Vec<u64> = plan.cells.iter().map(|c| c.params.cell()).collect();
-    let rows = store::canonical(rows, &cells);
-    let first = folders.first().map_or(Path::new("."), PathBuf::as_path);
-    plan.with_grid(|grid| grid.ensure_complete(&rows, first))?;
-    Store::open(out, &manifest, Shard::WHOLE, force)?.replace(&rows)?;
-    write_summary(&plan, &rows, out)?;
-    Ok(RunReport { resumed: rows.len() as u64, rows, computed: 0, dropped })
+/// Options of [`merge`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MergeOptions {
+    /// Flag: rows of another run in the folder of the result are deleted.
+    pub force: bool,
+    /// Flag: rows of several builds are taken together.
+    pub mix_builds: bool,
 }
 
-/// Returns the manifest of the run that all folders share.
-fn common_manifest(folders: &[PathBuf]) -> Result<Manifest> {
-    let mut common: Option<Manifest> = None;
-    for folder in folders {
-        let content = |problem: String| Error::Content { path: folder.clone(), problem };
-        let manifest = Manifest::of_folder(folder)?;
-        match &mut common {
-            None => common = Some(manifest),
-            Some(common) => {
-                if let Some(problem) = common.difference(&manifest) {
-                    let first = folders[0].display();
-                    let text = format!("it is of another run than {first}, which holds {problem}");
-                    return Err(content(text));
-                }
-                common.add_inputs(&manifest.inputs);
-            }
-        }
+/// Merges the rows of `folders`, shards of one run, into `out`, byte for byte as the run in one process would
+/// write them. Every row is checked against the plan of the run, and nothing is written unless the run is
+/// complete. `out` may be one of the folders. The origins of all shards are noted beside the rows, and for a claim
+/// the summary of the cells is written.
+///
+/// # Errors
+/// Folders of different runs or builds, rows that are not of the run or contradict each other, missing trials (how
+/// many, and of which cell first), rows of another run in `out` (and no `force`), files that cannot be read or
+/// written.
+pub fn merge(
+    folders: &[PathBuf],
+    catalogue: &Catalogue,
+    out: &Path,
+    options: MergeOptions,
+) -> Result<(Plan, Finished)> {
+    let (plan, merged) = merge_rows(folders, catalogue, out, options)?;
+    write_summary(&plan, &merged.stored, out)?;
+    Ok((plan, merged))
+}
+
+/// Merges as [`merge`] does, without a summary of the cells.
+///
+/// # Errors
+/// As [`merge`].
+pub fn merge_rows(
+    folders: &[PathBuf],
+    catalogue: &Catalogue,
+    out: &Path,
+    options: MergeOptions,
+) -> Result<(Plan, Finished)> {
+    let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+    let Some(manifest) = common_manifest(&paths, options.mix_builds)? else {
+        return Err(Error::invalid("DIR", "(none)", "must be at least one folder of rows"));
+    };
+    let mut plan = Plan::of_manifest(&manifest, catalogue)?;
+    // The rows are of the builds that computed them, not of this one.
+    plan.manifest = manifest;
+    let cells = Some(plan.cells.table().clone());
+    let frame = Frame { manifest: &plan.manifest, cells: cells.clone() };
+    let rows = Stored::scan(all_row_files(&paths)?, &frame)?;
+    plan.with_grid(|grid| grid.ensure_complete(&rows, paths[0]))?;
+    let mut origins = vec![];
+    for folder in &paths {
+        origins.extend(Origin::read(folder)?);
     }
-    common.ok_or_else(|| Error::invalid("DIR", "(none)", "must be at least one folder of rows"))
+    let opening = Opening { force: options.force, mix_builds: options.mix_builds, cells, ..Opening::default() };
+    let store = Store::open(out, &plan.manifest, &opening)?;
+    let stored = store.replace(&rows)?;
+    for origin in origins {
+        origin.note(out, Shard::WHOLE)?;
+    }
+    Ok((plan, Finished { resumed: stored.len() as u64, stored, computed: 0, dropped: rows.dropped() }))
 }

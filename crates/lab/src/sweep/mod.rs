@@ -14,7 +14,7 @@
 //! let folder = tempfile::tempdir().unwrap();
 //! let options = GridOptions::default();
 //! let report = sweep::run(&sweep, &catalogue, folder.path(), options, &Silent)?;
-//! assert_eq!(report.rows.len(), 40);
+//! assert_eq!(report.stored.len(), 40);
 //! assert!(folder.path().join("cells.csv").exists());
 //! # Ok::<(), attnlab_core::Error>(())
 //! ```
@@ -29,21 +29,25 @@ mod outcome;
 mod plan;
 mod summary;
 
-pub use axes::{Axis, MAX_CELLS, Range, combinations};
+pub use axes::{Axis, MAX_CELLS, Product, Range};
 pub use expression::{Expression, SYNTAX};
 pub use keys::{KEYS, Key, schema};
 pub use map::figures;
-pub use merge::merge;
+pub use merge::{MergeOptions, merge, merge_rows};
 pub use outcome::{data_of, outcome_of};
 pub use plan::{Part, Plan};
-pub use summary::{CellSummary, summarise, write_summary};
+pub use summary::{CellMark, CellSummary, for_each_summary, summarise, write_summary};
 
 use crate::catalogue::Catalogue;
-use crate::run::grid::{GridOptions, RunReport};
-use crate::run::{Progress, store};
+use crate::claim::verdict::is_decided;
+use crate::claim::{Claim, Params};
+use crate::figure;
+use crate::run::Progress;
+use crate::run::grid::{Finished, GridOptions};
+use crate::run::store::{self, Store, Stored};
 use attnlab_core::error::Result;
 use attnlab_core::input::Inputs;
-use attnlab_core::stats::{Estimate, Sequence};
+use attnlab_core::stats::Sequence;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
@@ -106,24 +110,36 @@ impl Beyond {
 }
 
 /// Stopping rule by the confidence sequence [`Sequence`]: a cell stops at the first multiple of `every`
-/// trials at which the interval of its probability is no wider than `width`. It depends only on the
+/// trials at which the interval of its probability is as `until` says. It depends only on the
 /// cell's own trials, in the order of their numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stop {
-    /// Width of the interval at which to stop.
-    pub width: f64,
+    /// Interval at which to stop.
+    pub until: Until,
     /// Number of trials between two looks at the interval.
     pub every: u64,
 }
 
+/// Interval at which a cell stops.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// No wider than this.
+    Width(f64),
+    /// On one side of the promise of the claim, so that the cell is supported or refuted.
+    Decided,
+}
+
 impl Stop {
-    /// Decides whether a cell may stop after `trials` trials of which `held` hold.
+    /// Decides whether a cell with these parameters may stop after `trials` trials of which `held` hold.
     ///
     /// # Errors
     /// As [`Sequence::interval`].
-    pub fn enough(&self, held: u64, trials: u64, level: f64) -> Result<bool> {
-        let Estimate { low, high, .. } = Sequence::new(level)?.interval(held, trials)?;
-        Ok(high - low <= self.width)
+    pub fn enough(&self, claim: &dyn Claim, params: &Params, (held, trials): (u64, u64), level: f64) -> Result<bool> {
+        let interval = Sequence::new(level)?.interval(held, trials)?;
+        Ok(match self.until {
+            Until::Width(width) => interval.high - interval.low <= width,
+            Until::Decided => is_decided(claim, params, interval),
+        })
     }
 }
 
@@ -132,12 +148,32 @@ impl Sweep {
     pub fn budget(&self) -> String {
         match self.stop {
             None => "fixed".into(),
-            Some(Stop { width, every }) => {
+            Some(Stop { until, every }) => {
                 let rule = Sequence::NAME;
-                format!("{rule} confidence sequence, width <= {width}, looked at every {every} trials")
+                let until = match until {
+                    Until::Width(width) => format!("width <= {width}"),
+                    Until::Decided => "until decided".to_string(),
+                };
+                format!("{rule} confidence sequence, {until}, looked at every {every} trials")
             }
         }
     }
+}
+
+/// Writes the summary of a whole or merged sweep over a claim and its maps beside the rows. Returns the cells, none for
+/// an experiment, and the paths of the maps.
+///
+/// # Errors
+/// As [`write_summary`]; maps that cannot be drawn or written.
+pub fn write_results(plan: &Plan, stored: &Stored, folder: &Path) -> Result<(Vec<CellMark>, Vec<PathBuf>)> {
+    let cells = write_summary(plan, stored, folder)?;
+    if cells.is_empty() {
+        return Ok((cells, vec![]));
+    }
+    let _owner = Store::share(folder, &plan.manifest)?;
+    let maps = figures(plan, &cells)?;
+    let pictures = figure::write_all(&maps, folder)?;
+    Ok((cells, pictures))
 }
 
 /// Runs the trials that are missing in the folder `out`. For the whole run of a claim it also writes the
@@ -152,7 +188,7 @@ pub fn run(
     out: &Path,
     options: GridOptions,
     progress: &dyn Progress,
-) -> Result<RunReport> {
+) -> Result<Finished> {
     let plan = Plan::new(sweep, catalogue)?;
     let inputs = Inputs::current().unwrap_or_default();
     let report = inputs.within(|| {
@@ -163,7 +199,7 @@ pub fn run(
         plan.with_grid(|grid| grid.run(out, options, progress))
     })?;
     if options.shard.is_whole() {
-        write_summary(&plan, &report.rows, out)?;
+        write_summary(&plan, &report.stored, out)?;
     }
     Ok(report)
 }

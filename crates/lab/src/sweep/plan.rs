@@ -1,18 +1,19 @@
 //! Plans: the cells of a sweep or an experiment, and the work of a trial of each.
 
-use super::axes::combinations;
+use super::axes::Product;
 use super::outcome::{data_of, held};
 use super::{Axis, Beyond, Of, Sweep};
 use crate::catalogue::Catalogue;
 use crate::claim::{Claim, Promise};
 use crate::experiment;
 use crate::experiment::{Entry, Experiment};
-use crate::run::grid::{Cell, Grid, Stopping};
-use crate::run::store::{Manifest, canonical};
+use crate::run::grid::{Cell, Cells, Grid, Stopping};
+use crate::run::store::{CellKey, Manifest, Stored};
 use crate::run::{Row, check, time};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
-use attnlab_core::params::{Fallback, Params};
+use attnlab_core::params::{Fallback, Params, Schema};
+use rayon::prelude::*;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -24,12 +25,12 @@ pub struct Plan {
     /// Identity of the run: id, seed, settings.
     pub manifest: Manifest,
     /// The cells, in the canonical order of their rows.
-    pub cells: Vec<Cell>,
+    pub cells: Cells,
     work: Work,
 }
 
 enum Work {
-    Claim { claim: Arc<dyn Claim>, sweep: Box<Sweep> },
+    Claim(Arc<ClaimCells>),
     Experiments(Vec<Piece>),
 }
 
@@ -77,10 +78,19 @@ impl Plan {
     /// When the catalogue does not know the run, or the settings are of another version.
     pub fn of_manifest(manifest: &Manifest, catalogue: &Catalogue) -> Result<Plan> {
         if let Some(sweep) = Sweep::of_manifest(manifest)? {
-            return Self::new(&sweep, catalogue);
+            let mut plan = Self::new(&sweep, catalogue)?;
+            if let Some(found) = manifest.difference(&plan.manifest) {
+                return Err(Error::Content {
+                    path: Manifest::FILE.into(),
+                    problem: format!("it describes {found}: it was changed by hand or written by another version"),
+                });
+            }
+            // The builds are those of its rows.
+            plan.manifest = manifest.clone();
+            return Ok(plan);
         }
         let experiment = catalogue.experiment(&manifest.id)?.with_settings(&manifest.settings)?;
-        let cells = experiment::cells(&*experiment)?;
+        let cells = Cells::listed(experiment::cells(&*experiment)?)?;
         let piece = Piece { experiment, label: String::new(), cells: 0..cells.len() };
         Ok(Plan { manifest: manifest.clone(), cells, work: Work::Experiments(vec![piece]) })
     }
@@ -96,7 +106,15 @@ impl Plan {
     /// Returns the claim and the sweep over it; None if this is not a sweep over a claim.
     pub fn claim(&self) -> Option<(&dyn Claim, &Sweep)> {
         match &self.work {
-            Work::Claim { claim, sweep } => Some((&**claim, sweep)),
+            Work::Claim(made) => Some((&*made.claim, &made.sweep)),
+            Work::Experiments(_) => None,
+        }
+    }
+
+    /// Returns the combinations of the axes of a sweep over a claim.
+    pub fn product(&self) -> Option<&Product> {
+        match &self.work {
+            Work::Claim(made) => Some(&made.combinations.product),
             Work::Experiments(_) => None,
         }
     }
@@ -108,7 +126,7 @@ impl Plan {
                 [piece] if piece.label.is_empty() => Some(&*piece.experiment),
                 _ => None,
             },
-            Work::Claim { .. } => None,
+            Work::Claim(_) => None,
         }
     }
 
@@ -117,20 +135,19 @@ impl Plan {
         self.claim().is_some_and(|(_, sweep)| sweep.stop.is_some())
     }
 
-    /// Returns the experiments, each with its share of `rows`; none for a sweep over a claim.
-    pub fn parts(&self, rows: &[Row]) -> Vec<Part<'_>> {
-        let Work::Experiments(pieces) = &self.work else {
-            return vec![];
+    /// Reads the rows of each experiment, one after the other; none for a sweep over a claim.
+    pub fn parts<'a>(&'a self, stored: &'a Stored) -> impl Iterator<Item = Result<Part<'a>>> + 'a {
+        let pieces = match &self.work {
+            Work::Experiments(pieces) => pieces.as_slice(),
+            Work::Claim(_) => &[],
         };
-        let part = |piece: &'_ Piece| {
-            let cells = self.cells[piece.cells.clone()].iter();
-            let hashes: Vec<u64> = cells.map(|c| c.params.cell()).collect();
-            canonical(rows.to_vec(), &hashes)
-        };
-        pieces
-            .iter()
-            .map(|piece| Part { experiment: &*piece.experiment, label: &piece.label, rows: part(piece) })
-            .collect()
+        pieces.iter().map(|piece| {
+            Ok(Part {
+                experiment: &*piece.experiment,
+                label: &piece.label,
+                rows: stored.rows_between(piece.cells.clone())?,
+            })
+        })
     }
 
     /// Refuses a sweep over an experiment whose [inputs outside the settings](Experiment::ready) are missing or do not
@@ -159,25 +176,29 @@ impl Plan {
                 then(&Grid {
                     manifest,
                     cells,
-                    trial: &|c, streams, context| {
-                        let experiment = &pieces[owner[c]].experiment;
-                        experiment.trial_at(&self.cells[c].params, streams, context)
+                    trial: &|place, cell, streams, context| {
+                        let experiment = &pieces[owner[place]].experiment;
+                        experiment.trial_at(&cell.params, streams, context)
                     },
                     stopping: None,
                 })
             }
-            Work::Claim { claim, sweep } => {
+            Work::Claim(made) => {
+                let ClaimCells { claim, sweep, .. } = &**made;
                 let budget = sweep.budget();
-                let enough = |held, trials| match sweep.stop {
-                    Some(stop) => stop.enough(held, trials, sweep.level),
+                let enough = |place, held, trials| match sweep.stop {
+                    Some(stop) => {
+                        let params = self.cells.get(place)?.params;
+                        stop.enough(&**claim, &params, (held, trials), sweep.level)
+                    }
                     None => Ok(false),
                 };
                 let stopping = sweep.stop.map(|stop| Stopping { every: stop.every, holds: &held, enough: &enough });
                 then(&Grid {
                     manifest,
                     cells,
-                    trial: &|c, streams, _| {
-                        let outcome = check::trial(&**claim, &self.cells[c].params, streams)?;
+                    trial: &|_, cell, streams, _| {
+                        let outcome = check::trial(&**claim, &cell.params, streams)?;
                         let mut data = data_of(&outcome);
                         data.insert("budget".into(), budget.clone().into());
                         Ok(data)
@@ -189,6 +210,14 @@ impl Plan {
     }
 }
 
+/// The cells of a sweep over a claim.
+struct ClaimCells {
+    claim: Arc<dyn Claim>,
+    sweep: Sweep,
+    schema: Schema,
+    combinations: Combinations,
+}
+
 fn of_claim(sweep: &Sweep, claim: &Arc<dyn Claim>) -> Result<Plan> {
     let schema = claim.schema();
     let names: Vec<&str> = schema.iter().map(|s| s.name).collect();
@@ -196,55 +225,98 @@ fn of_claim(sweep: &Sweep, claim: &Arc<dyn Claim>) -> Result<Plan> {
         Fallback::Fixed(value) => Some((spec.name.to_string(), value.clone())),
         _ => None,
     });
-    let mut cells = vec![];
-    for (shown, set) in sweep.combinations("parameter", &names, defaults.collect())? {
-        let cell = claim_cell(sweep, &**claim, &schema, shown.clone(), &set);
-        cells.push(cell.map_err(|e| in_cell(&shown, e))?);
-    }
+    let made = Arc::new(ClaimCells {
+        combinations: sweep.combinations("parameter", &names, defaults.collect())?,
+        claim: claim.clone(),
+        sweep: sweep.clone(),
+        schema,
+    });
+    let make = made.clone();
     Ok(Plan {
         manifest: Manifest::new(&claim.sheet().id, sweep.seed, sweep.settings()),
-        cells,
-        work: Work::Claim { claim: claim.clone(), sweep: Box::new(sweep.clone()) },
+        cells: Cells::made(made.keys()?, Arc::new(move |place| make.cell(place)))?,
+        work: Work::Claim(made),
     })
 }
 
-fn claim_cell(
-    sweep: &Sweep,
-    claim: &dyn Claim,
-    schema: &attnlab_core::params::Schema,
-    axes: Map<String, Value>,
-    set: &Map<String, Value>,
-) -> Result<Cell> {
-    let params = Params::resolve(schema, set)?;
-    claim.validate(&params)?;
-    if sweep.stop.is_some() && !claim.counts_events(&params) {
-        let id = &claim.sheet().id;
-        let allowed = format!("must be left out; {id} is not judged by the share of trials that hold");
-        return Err(Error::invalid("stop", "set", allowed));
+impl ClaimCells {
+    /// Makes and validates every cell, on all threads, and returns what is kept of them.
+    fn keys(&self) -> Result<Vec<CellKey>> {
+        /// Number of cells after which errors are looked at, so that the first one is told.
+        const BLOCK: usize = 1 << 14;
+        let length = self.combinations.product.len();
+        let mut keys = Vec::with_capacity(length);
+        for from in (0..length).step_by(BLOCK) {
+            let block = (from..length.min(from + BLOCK)).into_par_iter();
+            let made: Vec<Result<CellKey>> = block.map(|place| self.key(place)).collect();
+            for key in made {
+                keys.push(key?);
+            }
+        }
+        Ok(keys)
     }
-    let mut trials = sweep.trials.unwrap_or_else(|| claim.default_trials(&params));
-    if trials < 2 && matches!(claim.promise(&params), Promise::MeanIn(..)) {
-        let allowed = "must be at least 2; the interval is that of a mean";
-        return Err(Error::invalid("trials", trials, allowed));
+
+    fn key(&self, place: usize) -> Result<CellKey> {
+        let (shown, set) = self.combinations.get(place)?;
+        let valid = || {
+            let cell = self.made(shown.clone(), &set)?;
+            self.claim.validate(&cell.params)?;
+            self.ensure_budget(&cell)?;
+            Ok(cell.key())
+        };
+        valid().map_err(|e| in_cell(&shown, e))
     }
-    if sweep.beyond == Beyond::Skip && claim.hypotheses(&params).iter().any(|h| !h.holds) {
-        trials = 0;
+
+    fn cell(&self, place: usize) -> Result<Cell> {
+        let (shown, set) = self.combinations.get(place)?;
+        self.made(shown, &set)
     }
-    let seconds = claim.seconds(&params);
-    let cell = Cell { shown: with_axes(params.as_json(), axes), trials, memory: claim.memory(&params), params };
-    if let Err(too_long) = time::ensure(trials, seconds) {
-        // Lack of memory is the plainer reason.
-        cell.ensure_memory()?;
-        return Err(too_long);
+
+    fn made(&self, axes: Map<String, Value>, set: &Map<String, Value>) -> Result<Cell> {
+        let (sweep, claim) = (&self.sweep, &*self.claim);
+        let params = Params::resolve(&self.schema, set)?;
+        let skipped = sweep.beyond == Beyond::Skip && claim.hypotheses(&params).iter().any(|h| !h.holds);
+        Ok(Cell {
+            shown: with_axes(params.as_json(), axes),
+            trials: match (skipped, sweep.trials) {
+                (true, _) => 0,
+                (false, Some(trials)) => trials,
+                (false, None) => claim.default_trials(&params),
+            },
+            memory: claim.memory(&params),
+            params,
+        })
     }
-    Ok(cell)
+
+    /// Refuses trials that cannot be judged or that take too long.
+    fn ensure_budget(&self, cell: &Cell) -> Result<()> {
+        let (sweep, claim, params) = (&self.sweep, &*self.claim, &cell.params);
+        if sweep.stop.is_some() && !claim.counts_events(params) {
+            let id = &claim.sheet().id;
+            let allowed = format!("must be left out; {id} is not judged by the share of trials that hold");
+            return Err(Error::invalid("stop", "set", allowed));
+        }
+        let trials = sweep.trials.unwrap_or_else(|| claim.default_trials(params));
+        if trials < 2 && matches!(claim.promise(params), Promise::MeanIn(..)) {
+            let allowed = "must be at least 2; the interval is that of a mean";
+            return Err(Error::invalid("trials", trials, allowed));
+        }
+        if let Err(too_long) = time::ensure(cell.trials, claim.seconds(params)) {
+            // Lack of memory is the plainer reason.
+            cell.ensure_memory()?;
+            return Err(too_long);
+        }
+        Ok(())
+    }
 }
 
 fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
     let defaults = entry.configure(false, None, &toml::Table::new())?.settings();
     let names: Vec<&str> = defaults.keys().map(String::as_str).collect();
     let (mut cells, mut pieces) = (vec![], vec![]);
-    for (shown, set) in sweep.combinations("setting", &names, defaults.clone())? {
+    let combinations = sweep.combinations("setting", &names, defaults.clone())?;
+    for number in 0..combinations.product.len() {
+        let (shown, set) = combinations.get(number)?;
         let built = configured(sweep, entry, &set, &defaults);
         let experiment = built.map_err(|e| in_cell(&shown, e))?;
         let added = experiment::cells(&*experiment).map_err(|e| in_cell(&shown, e))?;
@@ -256,7 +328,7 @@ fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
     }
     Ok(Plan {
         manifest: Manifest::new(entry.name, sweep.seed, sweep.settings()),
-        cells,
+        cells: Cells::listed(cells)?,
         work: Work::Experiments(pieces),
     })
 }
@@ -303,18 +375,29 @@ fn no_toml(e: toml::ser::Error) -> Error {
     Error::unwritable("a setting (TOML)", e)
 }
 
-/// One combination as rows show it, and the part of it that is set.
-type Combination = (Map<String, Value>, Map<String, Value>);
+/// The combinations of a sweep.
+struct Combinations {
+    product: Product,
+    /// Parameters that are the same in every cell.
+    set: Map<String, Value>,
+    /// Names that can be set; the others serve expressions.
+    known: Vec<String>,
+}
+
+impl Combinations {
+    /// Computes one combination: as rows show it, and the part of it that is set.
+    fn get(&self, number: usize) -> Result<(Map<String, Value>, Map<String, Value>)> {
+        let axes = self.product.get(number)?;
+        let mut set = self.set.clone();
+        set.extend(axes.clone());
+        set.retain(|name, _| self.known.contains(name));
+        Ok((axes, set))
+    }
+}
 
 impl Sweep {
-    /// Computes every combination: as rows show it, and its part for the `known` names. A name that is
-    /// not known must be used by an expression.
-    fn combinations(
-        &self,
-        what: &'static str,
-        known: &[&str],
-        defaults: Map<String, Value>,
-    ) -> Result<Vec<Combination>> {
+    /// Combines the axes. A name that is not `known` must be used by an expression.
+    fn combinations(&self, what: &'static str, known: &[&str], defaults: Map<String, Value>) -> Result<Combinations> {
         let used: BTreeSet<&str> = self
             .axes
             .iter()
@@ -332,13 +415,11 @@ impl Sweep {
         let mut fixed = defaults;
         fixed.retain(|name, _| !self.axes.iter().any(|(axis, _)| axis == name));
         fixed.extend(self.set.clone());
-        let pair = |axes: Map<String, Value>| {
-            let mut set = self.set.clone();
-            set.extend(axes.clone());
-            set.retain(|name, _| known.contains(&name.as_str()));
-            (axes, set)
-        };
-        Ok(combinations(&self.axes, &fixed)?.into_iter().map(pair).collect())
+        Ok(Combinations {
+            product: Product::new(&self.axes, &fixed)?,
+            set: self.set.clone(),
+            known: known.iter().map(|name| (*name).to_string()).collect(),
+        })
     }
 }
 

@@ -6,15 +6,16 @@ use crate::claim::verdict::judge_events;
 use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, VerdictKind, Witness};
 use crate::run::Row;
 use crate::run::check::{Assessment, assess};
-use crate::run::grid::Cell;
-use crate::run::store;
-use crate::run::store::{by_cell, cell_name};
+use crate::run::files;
+use crate::run::store::{Store, Stored, cell_name};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, Sequence};
+use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
 
 /// Summary of one cell: a line of `cells.jsonl`, with the field names of `attnlab check --json`.
 #[derive(Clone, Debug, Serialize)]
@@ -54,49 +55,103 @@ pub struct CellSummary {
     pub uninformative: BTreeMap<String, u64>,
     /// Seed of every stream.
     pub seed: u64,
-    /// Version of attnlab.
-    pub version: String,
+    /// Version of attnlab that judged the cell.
+    pub version: &'static str,
+    /// Builds that computed the rows.
+    pub build: String,
 }
 
-/// Judges every cell of a sweep over a claim from its rows, which must be in canonical order. Returns nothing
-/// for another plan.
+impl CellSummary {
+    /// Returns what the tables and maps of a sweep need of the cell.
+    pub fn mark(&self) -> CellMark {
+        let margins = self.hypotheses.iter().map(|h| h.margin);
+        CellMark {
+            trials: self.trials,
+            estimate: self.estimate,
+            verdict: self.verdict,
+            margin: margins.fold(f64::NAN, f64::min),
+        }
+    }
+}
+
+/// Part of a [`CellSummary`] that a map shows: small, so that a million of them fit into memory.
+#[derive(Clone, Copy, Debug)]
+pub struct CellMark {
+    /// Number of trials.
+    pub trials: u64,
+    /// Estimate; None without trials.
+    pub estimate: Option<Estimate>,
+    /// The verdict.
+    pub verdict: VerdictKind,
+    /// Smallest margin of the hypotheses; NaN for a claim without any.
+    pub margin: f64,
+}
+
+/// Judges every cell of a sweep over a claim from its rows, in the order of the cells. Returns nothing for another
+/// plan.
 ///
 /// # Errors
-/// Rows that are not of this sweep, or too few for an interval.
-pub fn summarise(plan: &Plan, rows: &[Row]) -> Result<Vec<CellSummary>> {
+/// As [`for_each_summary`].
+pub fn summarise(plan: &Plan, stored: &Stored) -> Result<Vec<CellSummary>> {
+    let mut summaries = vec![];
+    for_each_summary(plan, stored, |summary| {
+        summaries.push(summary);
+        Ok(())
+    })?;
+    Ok(summaries)
+}
+
+/// Number of cells that are judged at a time, on all threads.
+const BLOCK: usize = 1 << 12;
+
+/// Judges every cell of a sweep over a claim from its rows and calls `then` for each, in the order of the cells. It
+/// holds a few thousand cells in memory. For another plan it calls nothing.
+///
+/// # Errors
+/// Rows that cannot be read, are not of this sweep, or are too few for an interval; those of `then`.
+pub fn for_each_summary(plan: &Plan, stored: &Stored, mut then: impl FnMut(CellSummary) -> Result<()>) -> Result<()> {
     let Some((claim, sweep)) = plan.claim() else {
-        return Ok(vec![]);
+        return Ok(());
     };
-    let of: HashMap<&str, &[Row]> =
-        by_cell(rows).into_iter().filter_map(|rows| Some((rows.first()?.cell.as_str(), rows))).collect();
-    let summary = |cell: &Cell| {
-        let name = cell_name(cell.params.cell());
-        let rows = of.get(name.as_str()).copied().unwrap_or_default();
-        let outcomes = rows.iter().map(outcome_of).collect::<Result<Vec<_>>>()?;
-        let judged_cell = judged(claim, sweep, &cell.params, &outcomes)?;
-        let sheet = claim.sheet();
-        Ok(CellSummary {
-            claim: sheet.id.clone(),
-            cell: name,
-            parameters: cell.shown.clone(),
-            hypotheses: judged_cell.assessment.hypotheses,
-            beyond_hypotheses: sweep.beyond.name(),
-            kind: sheet.kind,
-            trials: outcomes.len() as u64,
-            budget: sweep.budget(),
-            failures: judged_cell.assessment.failures,
-            estimate: Some(judged_cell.assessment.estimate).filter(|_| judged_cell.seen),
-            verdict: judged_cell.assessment.verdict,
-            expected: judged_cell.assessment.expected,
-            witness: judged_cell.assessment.witness,
-            p_value: judged_cell.assessment.p_value,
-            informative: judged_cell.assessment.informative,
-            uninformative: judged_cell.assessment.uninformative,
-            seed: plan.manifest.seed,
-            version: plan.manifest.build.clone(),
-        })
-    };
-    plan.cells.iter().map(summary).collect()
+    let mut block: Vec<(usize, Vec<Row>)> = vec![];
+    let cells = plan.cells.len();
+    stored.for_each_cell(cells, |place, rows| {
+        block.push((place, rows.to_vec()));
+        if block.len() < BLOCK && place + 1 < cells {
+            return Ok(());
+        }
+        let judged: Vec<Result<CellSummary>> =
+            block.par_drain(..).map(|(place, rows)| summary(plan, claim, sweep, place, &rows)).collect();
+        judged.into_iter().try_for_each(|cell| then(cell?))
+    })
+}
+
+fn summary(plan: &Plan, claim: &dyn Claim, sweep: &Sweep, place: usize, rows: &[Row]) -> Result<CellSummary> {
+    let cell = plan.cells.get(place)?;
+    let outcomes = rows.iter().map(outcome_of).collect::<Result<Vec<_>>>()?;
+    let judged_cell = judged(claim, sweep, &cell.params, &outcomes)?;
+    let sheet = claim.sheet();
+    Ok(CellSummary {
+        claim: sheet.id.clone(),
+        cell: cell_name(plan.cells.keys()[place].hash),
+        parameters: cell.shown,
+        hypotheses: judged_cell.assessment.hypotheses,
+        beyond_hypotheses: sweep.beyond.name(),
+        kind: sheet.kind,
+        trials: outcomes.len() as u64,
+        budget: sweep.budget(),
+        failures: judged_cell.assessment.failures,
+        estimate: Some(judged_cell.assessment.estimate).filter(|_| judged_cell.seen),
+        verdict: judged_cell.assessment.verdict,
+        expected: judged_cell.assessment.expected,
+        witness: judged_cell.assessment.witness,
+        p_value: judged_cell.assessment.p_value,
+        informative: judged_cell.assessment.informative,
+        uninformative: judged_cell.assessment.uninformative,
+        seed: plan.manifest.seed,
+        version: env!("CARGO_PKG_VERSION"),
+        build: plan.manifest.builds().collect::<Vec<_>>().join(", "),
+    })
 }
 
 struct Judged {
@@ -130,34 +185,39 @@ fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome
 /// Names of the files beside the rows.
 const FILES: [&str; 2] = ["cells.jsonl", "cells.csv"];
 
-/// Writes `cells.jsonl` and `cells.csv` into `folder` and returns the summaries. For a plan that is not a
-/// sweep over a claim it writes and returns nothing.
+/// Writes `cells.jsonl` and `cells.csv` into `folder` and returns what maps show of the cells. For a plan that is
+/// not a sweep over a claim it writes and returns nothing.
 ///
 /// # Errors
-/// As [`summarise`], and when the files cannot be written; the rows are kept.
-pub fn write_summary(plan: &Plan, rows: &[Row], folder: &Path) -> Result<Vec<CellSummary>> {
-    let cells = summarise(plan, rows)?;
-    if cells.is_empty() {
-        return Ok(cells);
+/// As [`for_each_summary`], and when the files cannot be written; the rows are kept.
+pub fn write_summary(plan: &Plan, stored: &Stored, folder: &Path) -> Result<Vec<CellMark>> {
+    let mut marks = vec![];
+    if plan.claim().is_none() {
+        return Ok(marks);
     }
-    let lines = cells.iter().map(serde_json::to_string);
-    let lines = lines.collect::<Result<Vec<String>, _>>();
-    let json = lines.map_err(|e| Error::unwritable("the summary (JSON)", e))?;
-    write(&folder.join(FILES[0]), &(json.join("\n") + "\n"))?;
-    write(&folder.join(FILES[1]), &to_csv(&cells)?)?;
-    Ok(cells)
+    let _owner = Store::share(folder, &plan.manifest)?;
+    let [json, table] = FILES.map(|name| folder.join(name));
+    files::write_together([&json, &table], |[json, table]| {
+        let mut table = csv::Writer::from_writer(table);
+        for_each_summary(plan, stored, |cell| {
+            serde_json::to_writer(&mut *json, &cell).map_err(|e| failed(FILES[0], e.into()))?;
+            json.write_all(b"\n").map_err(|e| failed(FILES[0], e))?;
+            let written = if marks.is_empty() { table.write_record(header(&cell)) } else { Ok(()) };
+            written.and_then(|()| table.write_record(record(&cell))).map_err(|e| failed(FILES[1], e.into()))?;
+            marks.push(cell.mark());
+            Ok(())
+        })?;
+        table.flush().map_err(|e| failed(FILES[1], e))
+    })?;
+    Ok(marks)
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
+fn failed(name: &str, e: io::Error) -> Error {
     let advice = "The rows are kept: make room and give the same command again";
-    store::replace(path, text).map_err(|e| Error::io(path, e, advice))
+    Error::io(Path::new(name), e, advice)
 }
 
-/// Writes one line per cell: the parameters, then the results.
-fn to_csv(cells: &[CellSummary]) -> Result<String> {
-    let failed = |e: csv::Error| Error::Content { path: PathBuf::from(FILES[1]), problem: e.to_string() };
-    let mut table = csv::Writer::from_writer(vec![]);
-    let names: Vec<&String> = cells.iter().take(1).flat_map(|c| c.parameters.keys()).collect();
+fn header(cell: &CellSummary) -> Vec<String> {
     let results = [
         "cell",
         "trials",
@@ -172,35 +232,33 @@ fn to_csv(cells: &[CellSummary]) -> Result<String> {
         "informative",
         "p_value",
     ];
-    let header = names.iter().map(|n| n.as_str()).chain(results);
-    table.write_record(header).map_err(failed)?;
-    for cell in cells {
-        let number = |of: fn(&Estimate) -> f64| {
-            let finite = cell.estimate.as_ref().map(of).filter(|x| !x.is_nan());
-            finite.map_or(String::new(), |x| x.to_string())
-        };
-        let parameter = |name: &&String| match cell.parameters.get(*name) {
-            Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
-            None => String::new(),
-        };
-        let results = [
-            cell.cell.clone(),
-            cell.trials.to_string(),
-            cell.failures.to_string(),
-            number(|e| e.value),
-            number(|e| e.low),
-            number(|e| e.high),
-            number(|e| e.level),
-            cell.verdict.name().into(),
-            cell.expected.name().into(),
-            cell.budget.clone(),
-            cell.informative.to_string(),
-            cell.p_value.map_or(String::new(), |p| p.to_string()),
-        ];
-        let record = names.iter().map(parameter).chain(results);
-        table.write_record(record).map_err(failed)?;
-    }
-    let bytes = table.into_inner().map_err(|e| failed(e.into_error().into()))?;
-    String::from_utf8(bytes).map_err(|e| Error::unwritable("the summary (CSV)", e))
+    let names = cell.parameters.keys().cloned();
+    names.chain(results.map(String::from)).collect()
+}
+
+/// Returns the parameters of a cell, then its results.
+fn record(cell: &CellSummary) -> Vec<String> {
+    let number = |of: fn(&Estimate) -> f64| {
+        let finite = cell.estimate.as_ref().map(of).filter(|x| !x.is_nan());
+        finite.map_or(String::new(), |x| x.to_string())
+    };
+    let parameter = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    };
+    let results = [
+        cell.cell.clone(),
+        cell.trials.to_string(),
+        cell.failures.to_string(),
+        number(|e| e.value),
+        number(|e| e.low),
+        number(|e| e.high),
+        number(|e| e.level),
+        cell.verdict.name().into(),
+        cell.expected.name().into(),
+        cell.budget.clone(),
+        cell.informative.to_string(),
+        cell.p_value.map_or(String::new(), |p| p.to_string()),
+    ];
+    cell.parameters.values().map(parameter).chain(results).collect()
 }

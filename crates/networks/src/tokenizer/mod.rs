@@ -13,9 +13,11 @@ use attnlab_core::input;
 use attnlab_lab::run::files;
 use configuration::Configuration;
 use serde_json::Value;
+use std::cell::Cell;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 /// Largest file of a tokenizer, in bytes; those of 256 000 tokens have some 20 million.
 const MOST_BYTES: u64 = 100 << 20;
@@ -135,12 +137,32 @@ impl Tokenizer {
 /// Calls the library of tokenizers and turns its errors, and its panics on files that contradict themselves, into the
 /// refusal of a file.
 fn contained<T>(path: &Path, requirement: &str, work: impl FnOnce() -> tokenizers::Result<T>) -> Result<T> {
-    let problem = match catch_unwind(AssertUnwindSafe(work)) {
+    let problem = match quietly(work) {
         Ok(Ok(done)) => return Ok(done),
         Ok(Err(e)) => e.to_string(),
         Err(_) => "the file contradicts itself".into(),
     };
     Err(content(path, format!("{requirement} ({problem})")))
+}
+
+/// Catches a panic, of which nothing is printed: the caller's error says what happened.
+fn quietly<T>(work: impl FnOnce() -> T) -> std::thread::Result<T> {
+    thread_local! {
+        static QUIET: Cell<bool> = const { Cell::new(false) };
+    }
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                others(panic);
+            }
+        }));
+    });
+    QUIET.set(true);
+    let result = catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(false);
+    result
 }
 
 /// A tokenizer in the form of `tokenizer.json`, the file that it comes from, and the settings beside it.

@@ -1,6 +1,8 @@
 //! CSV with numbers in full precision and series as JSON lists.
 
-use super::{Column, Values};
+use super::{Column, Layout, Values};
+use crate::run::store::Stored;
+use attnlab_core::error::{Error, Result};
 use std::io::{self, Write};
 
 /// Writes columns as CSV with a header. Infinities and NaN are `inf`, `-inf`, `NaN`, which pandas and
@@ -12,10 +14,35 @@ use std::io::{self, Write};
 pub fn to_csv(columns: &[Column], rows: usize, to: &mut dyn Write) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(to);
     table.write_record(columns.iter().map(|c| &c.name))?;
+    lines(&mut table, columns, rows)?;
+    table.flush()
+}
+
+/// Writes stored rows as CSV, as [`to_csv`] does, some thousands of them in memory at a time.
+///
+/// # Errors
+/// When the rows cannot be read, or the file not written; the latter names no path.
+pub fn write_csv(stored: &Stored, to: &mut dyn Write) -> Result<()> {
+    let failed = |e| Error::unwritable("the table (CSV)", e);
+    let layout = Layout::of(stored)?;
+    let mut table = csv::Writer::from_writer(to);
+    let mut begun = false;
+    layout.for_each_block(stored, |columns, rows| {
+        if !begun {
+            let names = table.write_record(columns.iter().map(|c| &c.name));
+            names.map_err(|e| failed(e.into()))?;
+            begun = true;
+        }
+        lines(&mut table, columns, rows).map_err(failed)
+    })?;
+    table.flush().map_err(failed)
+}
+
+fn lines<W: Write>(table: &mut csv::Writer<W>, columns: &[Column], rows: usize) -> io::Result<()> {
     for row in 0..rows {
         table.write_record(columns.iter().map(|c| field(&c.values, row)))?;
     }
-    table.flush()
+    Ok(())
 }
 
 fn field(values: &Values, row: usize) -> String {

@@ -7,12 +7,12 @@ mod csv;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-pub use csv::to_csv;
+pub use csv::{to_csv, write_csv};
 #[cfg(feature = "parquet")]
-pub use parquet::to_parquet;
+pub use parquet::{to_parquet, write_parquet};
 
 use super::Row;
-use super::store::as_number;
+use super::store::{Stored, as_number};
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -61,25 +61,134 @@ pub enum Values {
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn columns(rows: &[Row]) -> Result<Vec<Column>> {
-    let (mut names, mut place): (Vec<String>, HashMap<String, usize>) = Default::default();
-    let mut cells: Vec<Vec<(usize, Value)>> = vec![];
-    for (i, row) in rows.iter().enumerate() {
-        let json = serde_json::to_value(row).map_err(|e| Error::unwritable("a row (JSON)", e))?;
-        let mut flat = vec![];
-        if let Value::Object(map) = json {
-            flatten(String::new(), map, &mut flat);
-        }
-        for (name, value) in flat {
-            let c = *place.entry(name).or_insert_with_key(|name| {
-                names.push(name.clone());
-                cells.push(vec![]);
-                names.len() - 1
-            });
-            cells[c].push((i, value));
-        }
+    let mut layout = Layout::default();
+    rows.iter().try_for_each(|row| layout.add(row))?;
+    layout.columns(rows)
+}
+
+/// Number of rows that are converted at a time.
+const BLOCK: usize = 1 << 14;
+
+/// Names and types of the columns of many rows, found in a first pass over them.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    names: Vec<String>,
+    fits: Vec<Fits>,
+    place: HashMap<String, usize>,
+}
+
+/// Types that fit every value of a column so far. Every value fits a text.
+#[derive(Clone, Copy, Debug)]
+struct Fits {
+    whole: bool,
+    number: bool,
+    flag: bool,
+    series: bool,
+}
+
+impl Layout {
+    /// Finds the columns of stored rows.
+    ///
+    /// # Errors
+    /// When the rows cannot be read.
+    pub fn of(stored: &Stored) -> Result<Layout> {
+        let mut layout = Layout::default();
+        stored.for_each(|row| layout.add(row))?;
+        Ok(layout)
     }
-    let column = |(name, cells)| Column { name, values: typed(cells, rows.len()) };
-    Ok(names.into_iter().zip(cells).map(column).collect())
+
+    /// Adds the columns of a row.
+    ///
+    /// # Errors
+    /// When the row has no JSON form.
+    pub fn add(&mut self, row: &Row) -> Result<()> {
+        for (name, value) in flat(row)? {
+            let place = match self.place.get(&name) {
+                Some(place) => *place,
+                None => {
+                    let place = self.names.len();
+                    self.names.push(name.clone());
+                    self.place.insert(name, place);
+                    self.fits.push(Fits { whole: true, number: true, flag: true, series: true });
+                    place
+                }
+            };
+            let fits = &mut self.fits[place];
+            fits.whole &= value.is_u64();
+            fits.number &= as_number(&value).is_some();
+            fits.flag &= value.is_boolean();
+            fits.series &= series_of(&value).is_some();
+        }
+        Ok(())
+    }
+
+    /// Converts rows to these columns; a value that another type would need is left out.
+    ///
+    /// # Errors
+    /// When a row has no JSON form.
+    pub fn columns(&self, rows: &[Row]) -> Result<Vec<Column>> {
+        let empty = |fits: &Fits| match fits {
+            Fits { whole: true, .. } => Values::Whole(vec![None; rows.len()]),
+            Fits { number: true, .. } => Values::Number(vec![None; rows.len()]),
+            Fits { flag: true, .. } => Values::Flag(vec![None; rows.len()]),
+            Fits { series: true, .. } => Values::Series(vec![None; rows.len()]),
+            _ => Values::Text(vec![None; rows.len()]),
+        };
+        let mut values: Vec<Values> = self.fits.iter().map(empty).collect();
+        for (i, row) in rows.iter().enumerate() {
+            for (name, value) in flat(row)? {
+                let Some(place) = self.place.get(&name) else {
+                    continue;
+                };
+                match &mut values[*place] {
+                    Values::Whole(v) => v[i] = value.as_u64(),
+                    Values::Number(v) => v[i] = as_number(&value),
+                    Values::Flag(v) => v[i] = value.as_bool(),
+                    Values::Series(v) => v[i] = series_of(&value),
+                    Values::Text(v) => {
+                        v[i] = Some(match value {
+                            Value::String(text) => text,
+                            other => other.to_string(),
+                        });
+                    }
+                }
+            }
+        }
+        let named = self.names.iter().cloned().zip(values);
+        Ok(named.map(|(name, values)| Column { name, values }).collect())
+    }
+
+    /// Converts stored rows, some thousands at a time, and calls `then` with the columns and their length.
+    ///
+    /// # Errors
+    /// When the rows cannot be read; those of `then`.
+    pub fn for_each_block(&self, stored: &Stored, mut then: impl FnMut(&[Column], usize) -> Result<()>) -> Result<()> {
+        let mut block: Vec<Row> = vec![];
+        let mut left = stored.len();
+        stored.for_each(|row| {
+            block.push(row.clone());
+            left -= 1;
+            if block.len() == BLOCK || left == 0 {
+                then(&self.columns(&block)?, block.len())?;
+                block.clear();
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Lists the values of a row by their paths.
+fn flat(row: &Row) -> Result<Vec<(String, Value)>> {
+    let json = serde_json::to_value(row).map_err(|e| Error::unwritable("a row (JSON)", e))?;
+    let mut flat = vec![];
+    if let Value::Object(map) = json {
+        flatten(String::new(), map, &mut flat);
+    }
+    Ok(flat)
+}
+
+fn series_of(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(as_number).collect()
 }
 
 fn flatten(path: String, map: Map<String, Value>, flat: &mut Vec<(String, Value)>) {
@@ -94,34 +203,6 @@ fn flatten(path: String, map: Map<String, Value>, flat: &mut Vec<(String, Value)
             value => flat.push((path, value)),
         }
     }
-}
-
-/// Converts cells to the narrowest type that fits every value.
-fn typed(cells: Vec<(usize, Value)>, rows: usize) -> Values {
-    fn spread<T: Clone>(
-        cells: &[(usize, Value)],
-        rows: usize,
-        read: impl Fn(&Value) -> Option<T>,
-    ) -> Option<Vec<Option<T>>> {
-        let mut values = vec![None; rows];
-        for (i, value) in cells {
-            values[*i] = Some(read(value)?);
-        }
-        Some(values)
-    }
-    let series = |v: &Value| v.as_array()?.iter().map(as_number).collect::<Option<Vec<f64>>>();
-    let text = |v: &Value| match v {
-        Value::String(text) => Some(text.clone()),
-        other => Some(other.to_string()),
-    };
-    let none = || Values::Text(vec![None; rows]);
-    spread(&cells, rows, Value::as_u64)
-        .map(Values::Whole)
-        .or_else(|| spread(&cells, rows, as_number).map(Values::Number))
-        .or_else(|| spread(&cells, rows, Value::as_bool).map(Values::Flag))
-        .or_else(|| spread(&cells, rows, series).map(Values::Series))
-        .or_else(|| spread(&cells, rows, text).map(Values::Text))
-        .unwrap_or_else(none)
 }
 
 #[cfg(test)]

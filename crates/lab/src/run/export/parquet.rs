@@ -1,10 +1,13 @@
 //! Parquet, written with the reference implementation of Apache Arrow.
 
-use super::{Column, Values};
+use super::{Column, Layout, Values};
+use crate::run::files::Sink;
+use crate::run::store::Stored;
 use arrow_array::builder::{Float64Builder, ListBuilder};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, UInt64Array};
 use attnlab_core::error::{Error, Result};
 use parquet::arrow::ArrowWriter;
+use parquet::file::properties::WriterProperties;
 use std::sync::Arc;
 
 /// Converts columns to the bytes of a Parquet file; a series is a list of doubles.
@@ -12,14 +15,38 @@ use std::sync::Arc;
 /// # Errors
 /// When the columns are not of equal length.
 pub fn to_parquet(columns: &[Column]) -> Result<Vec<u8>> {
-    let failed = |e: &dyn std::fmt::Display| Error::unwritable("the table (Parquet)", e);
-    let arrays = columns.iter().map(|c| (c.name.as_str(), array(&c.values), true));
-    let batch = RecordBatch::try_from_iter_with_nullable(arrays).map_err(|e| failed(&e))?;
     let mut bytes = vec![];
+    let batch = batch(columns)?;
     let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).map_err(|e| failed(&e))?;
     writer.write(&batch).map_err(|e| failed(&e))?;
     writer.close().map_err(|e| failed(&e))?;
     Ok(bytes)
+}
+
+/// Number of rows of a group of the file, which is held in memory until it is complete.
+const GROUP: usize = 1 << 17;
+
+/// Writes stored rows as Parquet, as [`to_parquet`] does, one group of rows in memory at a time.
+///
+/// # Errors
+/// When the rows cannot be read, or the file not written; the latter names no path.
+pub fn write_parquet(stored: &Stored, to: &mut Sink) -> Result<()> {
+    let layout = Layout::of(stored)?;
+    let schema = batch(&layout.columns(&[])?)?.schema();
+    let groups = WriterProperties::builder().set_max_row_group_row_count(Some(GROUP));
+    let mut writer = ArrowWriter::try_new(to, schema, Some(groups.build())).map_err(|e| failed(&e))?;
+    layout.for_each_block(stored, |columns, _| writer.write(&batch(columns)?).map_err(|e| failed(&e)))?;
+    writer.close().map_err(|e| failed(&e))?;
+    Ok(())
+}
+
+fn batch(columns: &[Column]) -> Result<RecordBatch> {
+    let arrays = columns.iter().map(|c| (c.name.as_str(), array(&c.values), true));
+    RecordBatch::try_from_iter_with_nullable(arrays).map_err(|e| failed(&e))
+}
+
+fn failed(e: &dyn std::fmt::Display) -> Error {
+    Error::unwritable("the table (Parquet)", e)
 }
 
 fn array(values: &Values) -> ArrayRef {

@@ -103,20 +103,11 @@ struct State {
 }
 
 impl NotedInputs {
-    /// Writes `run.json`, unless it is there for another shard too (`exists`).
-    pub(super) fn begin(
-        folder: &Path,
-        manifest: Manifest,
-        shard: Shard,
-        recorder: Inputs,
-        exists: bool,
-    ) -> Result<Self> {
-        if shard.is_whole() || !exists {
-            write(&folder.join(Manifest::FILE), &manifest)?;
-        }
-        let of_shard = match exists && !shard.is_whole() {
-            true => read(&folder.join(file_of(shard)))?,
-            false => vec![],
+    /// Begins with the inputs that the manifest in `folder` names.
+    pub(super) fn begin(folder: &Path, manifest: Manifest, shard: Shard, recorder: Inputs) -> Result<Self> {
+        let of_shard = match shard.is_whole() {
+            true => vec![],
+            false => read(&folder.join(file_of(shard)))?,
         };
         // The first row asks again, since the run may have opened more in the meantime.
         let state = Mutex::new(State { manifest, of_shard, count: 0 });
@@ -194,7 +185,7 @@ fn read(path: &Path) -> Result<Vec<Input>> {
 }
 
 /// Writes JSON, unless the file has it already.
-fn write(path: &Path, value: &impl serde::Serialize) -> Result<()> {
+pub(super) fn write(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(|e| not_json(path, &e))? + "\n";
     if fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes()) {
         return Ok(());

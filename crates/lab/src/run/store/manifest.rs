@@ -1,14 +1,19 @@
-//! Identity of a run, and shards.
+//! Identity of a run.
 
-use super::SCHEMA;
-use super::inputs;
+use super::{SCHEMA, inputs};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Input;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
+
+/// Longest manifest (bytes) that is read.
+const LONGEST: u64 = 16 << 20;
+
+/// Settings for the number of trials, of [experiments](crate::experiment::Experiment::trials) and of sweeps.
+pub const TRIALS: [&str; 2] = ["trials", "seeds"];
 
 /// Identity of the run whose rows a folder holds: `run.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,8 +27,11 @@ pub struct Manifest {
     pub seed: u64,
     /// Every setting.
     pub settings: Map<String, Value>,
-    /// Version of attnlab that writes the rows.
+    /// Build of attnlab that began the run.
     pub build: String,
+    /// Further builds that wrote rows of the run, because someone asked for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mixed: Vec<String>,
     /// Every file that the run has read or looked for, by path; left out where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Input>,
@@ -35,8 +43,34 @@ impl Manifest {
 
     /// Creates the manifest of a run by this build.
     pub fn new(id: &str, seed: u64, settings: Map<String, Value>) -> Self {
-        let build = env!("CARGO_PKG_VERSION").to_string();
-        Manifest { schema: SCHEMA, id: id.to_string(), seed, settings, build, inputs: vec![] }
+        Manifest {
+            schema: SCHEMA,
+            id: id.to_string(),
+            seed,
+            settings,
+            build: crate::build::here().to_string(),
+            mixed: vec![],
+            inputs: vec![],
+        }
+    }
+
+    /// Returns the builds whose rows are of this run.
+    pub fn builds(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.build).chain(&self.mixed).map(String::as_str)
+    }
+
+    /// Returns `true` if the manifest names every build of the other.
+    pub fn has_builds_of(&self, other: &Manifest) -> bool {
+        other.builds().all(|build| self.builds().any(|own| own == build))
+    }
+
+    /// Adds the builds of the other manifest.
+    pub fn add_builds_of(&mut self, other: &Manifest) {
+        for build in other.builds() {
+            if !self.builds().any(|own| own == build) {
+                self.mixed.push(build.to_string());
+            }
+        }
     }
 
     /// Reads `folder/run.json`, with the inputs that shards have noted beside it; None when there is none.
@@ -45,7 +79,16 @@ impl Manifest {
     /// When the file cannot be read or is not a manifest.
     pub fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(Self::FILE);
-        let text = match fs::read_to_string(&path) {
+        let read = |file: File| -> std::io::Result<String> {
+            let mut text = String::new();
+            file.take(LONGEST + 1).read_to_string(&mut text)?;
+            Ok(text)
+        };
+        let text = match File::open(&path).and_then(read) {
+            Ok(text) if text.len() as u64 > LONGEST => {
+                let problem = format!("is longer than {} MB and is no description of a run", LONGEST >> 20);
+                return Err(Error::Content { path, problem });
+            }
             Ok(text) => text,
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 return Ok(None);
@@ -81,8 +124,20 @@ impl Manifest {
         self.inputs.dedup_by(|later, earlier| later.path == earlier.path);
     }
 
-    /// Describes the first difference between two runs; None for the same run. Of the inputs, those are compared that
-    /// both name.
+    /// Returns `true` if the other run has more trials than this one and differs in nothing else, so that every row of
+    /// this run is one of that run too.
+    pub fn grows_to(&self, wanted: &Manifest) -> bool {
+        TRIALS.iter().any(|name| {
+            let trials = |m: &Manifest| m.settings.get(*name).and_then(Value::as_u64);
+            let Some((fewer, more)) = trials(self).zip(trials(wanted)) else { return false };
+            let mut grown = self.clone();
+            grown.settings.insert(name.to_string(), more.into());
+            fewer < more && grown.difference(wanted).is_none()
+        })
+    }
+
+    /// Describes the first difference between two runs; None for the same run. Builds are not compared; of the inputs,
+    /// those are that both name.
     pub fn difference(&self, wanted: &Manifest) -> Option<String> {
         let differs = |what: &str, here: &dyn std::fmt::Display, now: &dyn std::fmt::Display| {
             Some(format!("rows with {what} = {here}, but this run has {what} = {now}"))
@@ -93,8 +148,8 @@ impl Manifest {
         if self.seed != wanted.seed {
             return differs("seed", &self.seed, &wanted.seed);
         }
-        if self.build != wanted.build || self.schema != wanted.schema {
-            return differs("version", &self.build, &wanted.build);
+        if self.schema != wanted.schema {
+            return differs("schema", &self.schema, &wanted.schema);
         }
         if let Some(problem) = inputs::changed(&self.inputs, &wanted.inputs) {
             return Some(problem);
@@ -110,70 +165,5 @@ impl Manifest {
         };
         let show = |m: &Manifest| m.settings.get(changed).map_or("(not set)".into(), Value::to_string);
         differs(changed, &show(self), &show(wanted))
-    }
-}
-
-/// Part of a run that one process computes: shard `index` of `count`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// Index, counted from 0.
-    pub index: u64,
-    /// Number of shards, at least 1.
-    pub count: u64,
-}
-
-impl Shard {
-    /// The whole run in one process.
-    pub const WHOLE: Shard = Shard { index: 0, count: 1 };
-
-    /// Returns `true` if the shard is the whole run.
-    pub fn is_whole(&self) -> bool {
-        self.count == 1
-    }
-
-    /// Returns `true` if piece `number` of the run, counted from 0, is this shard's.
-    pub fn owns(&self, number: u64) -> bool {
-        number % self.count == self.index
-    }
-
-    /// Returns the name of the file of its rows.
-    pub fn file(&self) -> String {
-        match self.count {
-            1 => "rows.jsonl".into(),
-            n => format!("rows-{}-of-{n}.jsonl", self.index),
-        }
-    }
-}
-
-impl Default for Shard {
-    fn default() -> Self {
-        Shard::WHOLE
-    }
-}
-
-impl std::fmt::Display for Shard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.index, self.count)
-    }
-}
-
-/// Parses `i/n`, counted from 0: `0/4` is the first of four shards.
-impl std::str::FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        // More shards than a cluster has machines; a mistyped number must not make a million empty files.
-        const MOST: u64 = 100_000;
-        let form = "must be i/n, such as 0/4 to 3/4 for the four parts of a run";
-        let parts = text.split_once('/');
-        let number = |t: &str| t.trim().parse::<u64>().ok();
-        let parsed = parts.and_then(|(i, n)| Some((number(i)?, number(n)?)));
-        match parsed {
-            Some((index, count)) if index < count && count <= MOST => Ok(Shard { index, count }),
-            Some((_, count)) if (1..=MOST).contains(&count) => {
-                Err(format!("must be from 0/{count} to {}/{count}; shards are counted from 0", count - 1))
-            }
-            _ => Err(form.into()),
-        }
     }
 }

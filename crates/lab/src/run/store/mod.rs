@@ -1,6 +1,6 @@
 //! Rows: the stored results of trials, as append-only JSON lines in a folder.
 //!
-//! A folder holds one run: `run.json` holds its identity (experiment or claim, settings, seed, version, and the hash of
+//! A folder holds one run: `run.json` holds its identity (experiment or claim, settings, seed, build, and the hash of
 //! every file that it has read), `rows.jsonl` (or `rows-2-of-8.jsonl` for a shard) holds one [`Row`] per finished trial, written
 //! the moment it finishes, in any order. A killed run leaves at worst a torn last line, which is
 //! dropped and reported; the same command again skips what is there. Once every trial is there,
@@ -8,38 +8,49 @@
 //! is the same to the bit whatever the threads, kills or shards.
 //!
 //! ```
-//! use attnlab_lab::run::store::{Manifest, Row, Shard, Store};
+//! use attnlab_lab::run::store::{Manifest, Opening, Row, Store};
 //! use serde_json::{Map, json};
 //! let folder = tempfile::tempdir().unwrap();
 //! let manifest = Manifest::new("demo", 5, json!({"trials": 1}).as_object().unwrap().clone());
-//! let store = Store::open(folder.path(), &manifest, Shard::WHOLE, false)?;
+//! let store = Store::open(folder.path(), &manifest, &Opening::default())?;
 //! let row = Row::new(&manifest, 7, 0, Map::new(), json!({"snr": [1.5]}).as_object().unwrap().clone());
 //! store.append(&row)?;
 //! drop(store); // killed, say
-//! let again = Store::open(folder.path(), &manifest, Shard::WHOLE, false)?; // the same command again
+//! let again = Store::open(folder.path(), &manifest, &Opening::default())?; // the same command again
 //! assert!(again.holds(7, 0));
 //! # Ok::<(), attnlab_core::Error>(())
 //! ```
 
+mod claim;
+mod frame;
 mod inputs;
+mod lines;
 mod manifest;
+mod owner;
 mod read;
+mod repair;
 mod row;
+mod shard;
+mod stored;
 
-pub use manifest::{Manifest, Shard};
-pub use read::{Rows, by_cell, canonical, read, read_all};
+pub use frame::{CellKey, CellTable, Frame};
+pub use manifest::{Manifest, TRIALS};
+pub use owner::Owner;
+pub use read::{Rows, all_row_files, by_cell, common_manifest, read, read_all, row_files};
+pub use repair::{Fault, Repair};
 pub use row::{Row, as_number, cell_name, number, series};
+pub use shard::Shard;
+pub use stored::Stored;
 
-use super::files;
+use super::{Progress, files, pause};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use inputs::NotedInputs;
-use read::{cut_torn_line, read_file, row_files, without_repetitions};
-use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Version of the layout of rows and manifests, raised by every change that older readers would misread.
 pub const SCHEMA: u32 = 1;
@@ -47,14 +58,32 @@ pub const SCHEMA: u32 = 1;
 /// Folder beside the rows for the checkpoints of long trials.
 pub const CHECKPOINTS: &str = "checkpoints";
 
+/// How a folder is opened for writing.
+#[derive(Clone, Debug, Default)]
+pub struct Opening {
+    /// Part of the run that this process computes.
+    pub shard: Shard,
+    /// Flag: rows of another run in the folder are deleted.
+    pub force: bool,
+    /// Flag: rows of other builds are kept, and the manifest names every build.
+    pub mix_builds: bool,
+    /// The cells of the run; None where they are not known.
+    pub cells: Option<Arc<CellTable>>,
+}
+
 /// A folder opened for writing the rows of one run.
 pub struct Store {
     path: PathBuf,
     appender: Mutex<Appender>,
-    rows: Vec<Row>,
-    held: HashSet<(String, u64)>,
-    dropped: Vec<String>,
+    manifest: Manifest,
     inputs: NotedInputs,
+    cells: Option<Arc<CellTable>>,
+    stored: Stored,
+    /// Number of rows that are in the file, or are on their way there.
+    written: AtomicU64,
+    notes: Vec<String>,
+    /// Held until the store is dropped.
+    _owner: Owner,
 }
 
 /// The end of the file.
@@ -81,48 +110,75 @@ impl Appender {
 }
 
 impl Store {
-    /// Opens `folder` for the rows of the run that `manifest` describes, and reads the rows in it.
-    /// A torn last line is cut off. With `force`, rows of another run are deleted first.
+    /// Opens `folder` for the rows of the run that `manifest` describes, and checks the rows in it. This
+    /// process then owns the folder, or with a shard shares it with those of the other shards, until the
+    /// store is dropped. A torn last line is cut off. Under `force`, rows of another run are deleted first. Rows of the
+    /// same run with fewer trials are rows of this one: a trial is a function of its number.
     ///
     /// The [inputs](attnlab_core::input) of the run under way are part of its identity. Those that the folder names are
     /// hashed again, also if this process has not opened them: rows of other inputs are rows of another run.
     ///
     /// # Errors
-    /// When the folder holds rows of another run (and no `force`), holds a damaged file, cannot be
-    /// written, or is being written by another process.
-    pub fn open(folder: &Path, manifest: &Manifest, shard: Shard, force: bool) -> Result<Store> {
+    /// When another process writes into the folder; when it holds rows of another run or build (and no `force`
+    /// or `mix_builds`), a row that is not of the run, or a damaged file; when it cannot be written.
+    pub fn open(folder: &Path, manifest: &Manifest, how: &Opening) -> Result<Store> {
         let advice = "Choose a folder that you may write with --out";
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
-        let noted = claim_folder(folder, manifest, shard, force)?;
-        let path = folder.join(shard.file());
+        let (owner, manifest, inputs) = claim::claim(folder, manifest, how)?;
+        let path = folder.join(how.shard.file());
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = file.map_err(|e| Error::io(&path, e, advice))?;
-        lock(&file, &path)?;
-        let Rows { rows, dropped } = cut_torn_line(&path)?;
-        if let Some(foreign) = rows.iter().find(|r| r.id != manifest.id || r.seed != manifest.seed) {
-            let contents = format!("rows of {} with seed {}", foreign.id, foreign.seed);
-            return Err(refusal(&path, &contents));
+        lock(&file, folder)?;
+        let frame = Frame { manifest: &manifest, cells: how.cells.clone() };
+        let stored = Stored::scan(vec![path.clone()], &frame)?;
+        let mut notes = stored.dropped();
+        notes.extend(owner.unprotected(folder));
+        if let Some(torn) = stored.torn().first() {
+            file.set_len(torn.offset).map_err(|e| Error::io(&path, e, "The torn last line could not be cut off"))?;
         }
-        let rows = without_repetitions(&path, rows)?;
-        let held = rows.iter().map(|r| (r.cell.clone(), r.trial)).collect();
         let length = file.metadata().map_err(|e| Error::io(&path, e, advice))?;
         let appender = Appender { file, length: length.len() };
-        Ok(Store { path, appender: Mutex::new(appender), rows, held, dropped, inputs: noted })
+        Ok(Store {
+            path,
+            appender: Mutex::new(appender),
+            manifest,
+            inputs,
+            cells: how.cells.clone(),
+            written: AtomicU64::new(stored.len() as u64),
+            stored,
+            notes,
+            _owner: owner,
+        })
+    }
+
+    /// Takes a share of a folder to write what follows from its rows beside them: summaries, pictures.
+    ///
+    /// # Errors
+    /// When another process writes into the folder, or has made it the folder of another run.
+    pub fn share(folder: &Path, manifest: &Manifest) -> Result<Owner> {
+        let owner = Owner::share(folder)?;
+        match Manifest::of_folder(folder)?.difference(manifest) {
+            None => Ok(owner),
+            Some(found) => Err(Error::Content {
+                path: folder.to_path_buf(),
+                problem: format!("another process has written {found}; choose another folder with --out"),
+            }),
+        }
     }
 
     /// Returns the rows that were in the folder when the store was opened.
-    pub fn existing(&self) -> &[Row] {
-        &self.rows
+    pub fn existing(&self) -> &Stored {
+        &self.stored
     }
 
-    /// Returns messages for the user about rows that were dropped when the store was opened.
-    pub fn dropped(&self) -> &[String] {
-        &self.dropped
+    /// Returns messages for the user: torn rows that were dropped, a file system without locks.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Returns `true` if the row of a trial was in the folder when the store was opened.
     pub fn holds(&self, cell: u64, trial: u64) -> bool {
-        self.held.contains(&(cell_name(cell), trial))
+        self.stored.holds(cell, trial)
     }
 
     /// Appends one row, in one write, so that a kill can tear only the last line.
@@ -139,26 +195,36 @@ impl Store {
         written.map_err(|e| self.failed(e))
     }
 
-    /// Replaces the file by the rows of `cells` in canonical order, and returns them. Until the
-    /// last moment the old file stays, so that nothing is lost on the way.
+    /// Waits before the next row for a test that [kills](pause::AFTER_ROWS) the process there.
     ///
     /// # Errors
-    /// When the file cannot be read back or written; an input that has changed during the run.
-    pub fn finish(self, cells: &[u64]) -> Result<Vec<Row>> {
+    /// As [`pause::before_next`].
+    pub(crate) fn pause(&self, progress: &dyn Progress) -> Result<()> {
+        let written = self.written.fetch_add(1, Ordering::Relaxed);
+        pause::before_next(pause::AFTER_ROWS, written, || progress.stopped())
+    }
+
+    /// Checks every row again and replaces the file by the rows in canonical order. Until the last moment the
+    /// old file stays, so that nothing is lost on the way.
+    ///
+    /// # Errors
+    /// As [`Store::open`], when an input has changed during the run, and when the file cannot be written.
+    pub fn finish(self) -> Result<Stored> {
         self.inputs.ensure_unchanged()?;
-        let rows = without_repetitions(&self.path, read_file(&self.path)?.rows)?;
-        let rows = canonical(rows, cells);
-        self.replace(&rows)?;
-        Ok(rows)
+        let frame = Frame { manifest: &self.manifest, cells: self.cells.clone() };
+        let stored = Stored::scan(vec![self.path.clone()], &frame)?;
+        match stored.is_canonical(&self.path) {
+            true => Ok(stored),
+            false => stored.rewrite(&self.path).map_err(|e| self.failed(e)),
+        }
     }
 
     /// Replaces the file by these rows, in full or not at all.
     ///
     /// # Errors
     /// When the file cannot be written; the old one is then kept.
-    pub fn replace(&self, rows: &[Row]) -> Result<()> {
-        let text = rows.iter().map(line_of).collect::<Result<String>>()?;
-        replace(&self.path, &text).map_err(|e| self.failed(e))
+    pub fn replace(&self, rows: &Stored) -> Result<Stored> {
+        rows.rewrite(&self.path).map_err(|e| self.failed(e))
     }
 
     fn failed(&self, e: std::io::Error) -> Error {
@@ -177,65 +243,12 @@ pub fn replace(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// Locks a file of rows for this process. The system frees the lock when the process ends.
-fn lock(file: &File, path: &Path) -> Result<()> {
+fn lock(file: &File, folder: &Path) -> Result<()> {
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(Error::Content {
-            path: path.to_path_buf(),
-            problem: "another process is writing these rows: wait until it has ended, or choose \
-                      another folder with --out"
-                .into(),
-        }),
-        // Some network file systems have no locks; without one, two processes would at worst
-        // compute the same rows twice.
+        Err(TryLockError::WouldBlock) => Err(owner::busy(folder)),
+        // The owner of the folder has a message about file systems without locks.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(()),
     }
-}
-
-/// Writes the manifest of the run into `folder`, or refuses a folder of another run.
-fn claim_folder(folder: &Path, manifest: &Manifest, shard: Shard, force: bool) -> Result<NotedInputs> {
-    let files = row_files(folder)?;
-    // With --force a manifest that cannot be read is no reason to stop.
-    let here = if force { Manifest::read(folder).unwrap_or(None) } else { Manifest::read(folder)? };
-    let recorder = Inputs::current().unwrap_or_default();
-    let opened = recorder.records()?;
-    let mut manifest = manifest.clone();
-    let problem = match &here {
-        Some(here) => {
-            let mut now = manifest.clone();
-            now.add_inputs(&opened);
-            now.add_inputs(&inputs::again(&here.inputs, &now.inputs)?);
-            here.difference(&now).or_else(|| inputs::added(&here.inputs, &opened))
-        }
-        None if files.is_empty() => None,
-        None => Some(format!("rows without {}, whose run is unknown", Manifest::FILE)),
-    };
-    let exists = problem.is_none() && here.is_some();
-    match (problem, force) {
-        (Some(problem), false) => return Err(refusal(folder, &problem)),
-        (Some(_), true) => {
-            let replaced = |path: &Path, done: std::io::Result<()>| {
-                done.map_err(|e| Error::io(path, e, "It could not be replaced"))
-            };
-            for file in files.into_iter().chain(inputs::files(folder)?) {
-                replaced(&file, fs::remove_file(&file))?;
-            }
-            // The checkpoints are of the other run too.
-            let checkpoints = folder.join(CHECKPOINTS);
-            if checkpoints.is_dir() {
-                replaced(&checkpoints, fs::remove_dir_all(&checkpoints))?;
-            }
-        }
-        (None, _) => {}
-    }
-    match here.filter(|_| exists) {
-        // The run goes on under the identity that it began with.
-        Some(mut here) => {
-            here.add_inputs(&manifest.inputs);
-            manifest = here;
-        }
-        None => manifest.add_inputs(&opened),
-    }
-    NotedInputs::begin(folder, manifest, shard, recorder, exists)
 }
 
 /// Refuses a folder of a run of `id` whose inputs have changed since. It is called before the inputs are read, so that a
@@ -251,18 +264,8 @@ pub fn ensure_same_inputs(folder: &Path, id: &str) -> Result<()> {
     let recorder = Inputs::current().unwrap_or_default();
     recorder.within(|| inputs::note(&here.inputs));
     match inputs::changed(&here.inputs, &recorder.records()?) {
-        Some(problem) => Err(refusal(folder, &problem)),
+        Some(problem) => Err(claim::refusal(folder, &problem)),
         None => Ok(()),
-    }
-}
-
-fn refusal(path: &Path, contents: &str) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem: format!(
-            "it holds {contents}. Choose another folder with --out, or write --force to delete those \
-             rows and start anew"
-        ),
     }
 }
 

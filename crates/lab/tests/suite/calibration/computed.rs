@@ -4,11 +4,13 @@
 use super::{LEVEL, assert_rate, events, rng, weighed};
 use crate::common::{Statement, statement};
 use attnlab_core::bracket::Bracket;
-use attnlab_core::stats::Sequence;
+use attnlab_core::stats::{Sequence, binomial};
 use attnlab_lab::claim::evidence::weigh_with;
 use attnlab_lab::claim::verdict::judge_events;
 use attnlab_lab::claim::{Computed, Params, Promise, VerdictKind};
-use attnlab_lab::sweep::Stop;
+use attnlab_lab::run::{CheckOptions, Silent, check};
+use attnlab_lab::sweep::{Stop, Until};
+use attnlab_lab::toy;
 
 /// Simulations of every case: standard error .003 at .025, .004 at .05.
 const RUNS: u64 = 3000;
@@ -122,7 +124,7 @@ fn stopping_keeps_the_level() {
     const MOST: u64 = 600;
     let rate = 0.1;
     let claim = statement(Promise::FailsAtMost(rate), MOST);
-    let stop = Stop { width: 0.1, every: 20 };
+    let stop = Stop { until: Until::Width(0.1), every: 20 };
     let params = Params::default();
     let sequence = Sequence::new(LEVEL).unwrap();
     let by_sequence = |held, trials| sequence.interval(held, trials);
@@ -137,7 +139,7 @@ fn stopping_keeps_the_level() {
         let drawn = events(MOST, rate, &mut rng("stopped", run));
         let enough = |n: &u64| {
             let held = drawn[..*n as usize].iter().filter(|o| o.holds() == Some(true));
-            stop.enough(held.count() as u64, *n, LEVEL).unwrap()
+            stop.enough(&claim, &params, (held.count() as u64, *n), LEVEL).unwrap()
         };
         let n = looks().find(enough).unwrap_or(MOST);
         decided(&drawn[..n as usize])
@@ -155,4 +157,23 @@ fn stopping_keeps_the_level() {
     });
     let share = fixed.count() as f64 / 300.0;
     assert!(share > 0.1, "fixed intervals at every look: {share}");
+}
+
+/// A check that goes on until it decides, of a coin at the boundary of its promise: either verdict, at whatever look,
+/// in at most α of the checks. Looks that all have the whole level decide in far more: the test would see it.
+#[test]
+fn going_on_until_decided_keeps_the_level() {
+    const FIRST: u64 = 50;
+    let coin = toy::fair_coin();
+    let set = serde_json::json!({"heads": 0.55}).as_object().unwrap().clone();
+    let decides = |seed: u64, trials: u64, until_decided: bool| {
+        let options = CheckOptions { seed, trials: Some(trials), until_decided, ..CheckOptions::default() };
+        let kind = check(&*coin, &set, &options, &Silent).unwrap().verdict;
+        assert_ne!(kind, VerdictKind::Failed);
+        kind != VerdictKind::Inconclusive
+    };
+    assert_rate("until decided", 1.0 - LEVEL, 300, |run| decides(run, FIRST, true));
+    let naive = (0..250).filter(|run| (0..6).any(|look| decides(*run, FIRST << look, false)));
+    let share = binomial(naive.count() as u64, 250, 1.0 - 2e-6).unwrap();
+    assert!(share.low > 1.0 - LEVEL, "{share:?}");
 }

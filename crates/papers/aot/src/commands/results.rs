@@ -6,8 +6,8 @@ use attnlab_lab::command::{Bar, Out, RowOptions, Status};
 use attnlab_lab::experiment::{self, Described, Entry, Experiment, RunOptions};
 use attnlab_lab::figure::{self, Figure};
 use attnlab_lab::folder;
-use attnlab_lab::report::{self, Origin, Picture, Report, Table};
-use attnlab_lab::run::{Row, export, files, store};
+use attnlab_lab::report::{self, Picture, Report, Table};
+use attnlab_lab::run::{Origin, Row, export, files, store};
 use std::path::{Path, PathBuf};
 
 /// Form in which rows are shown.
@@ -41,17 +41,21 @@ pub(super) fn computed<E: Experiment + Described>(
     let entries = experiments::entries();
     let entry = entries.iter().find(|e: &&Entry| e.id == E::ID);
     let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
-    let how = RunOptions { seed: to.seed, force: to.rows.force, shard: to.rows.shard };
-    let results = experiment::run(settings, to.folder, &how, &Bar::resumable())?;
-    folder::note_trials(&results);
     let command = folder::command(entry, settings, to.seed)?;
-    if results.computed > 0 {
-        Origin::here(command.clone()).note(to.folder)?;
-    }
+    let how = RunOptions {
+        seed: to.seed,
+        force: to.rows.force,
+        mix_builds: to.rows.mix_builds,
+        shard: to.rows.shard,
+        command: Some(&command),
+    };
+    let results = experiment::run(settings, to.folder, &how, &Bar::resumable())?;
+    folder::note_trials(&results.dropped, results.resumed, results.computed);
     if !to.rows.shard.is_whole() {
         folder::note_shard(to.rows.shard, results.rows.len(), to.folder);
         return Ok(Status::Expected);
     }
+    let _owner = store::Store::share(to.folder, &experiment::manifest(settings, to.seed))?;
     let figures = settings.figures(&results.rows)?.into_iter();
     let figures = figures.map(|f| f.noted(&settings.size())).collect();
     let summary = (shown.summary)(&results.rows)?;

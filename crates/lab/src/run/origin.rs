@@ -1,5 +1,6 @@
 //! Origin of a result: the command that reproduces it, the version and the machine.
 
+use super::store::Shard;
 use attnlab_core::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -10,20 +11,34 @@ use std::path::Path;
 pub struct Origin {
     /// Command that reproduces the result.
     pub command: String,
-    /// Version of attnlab.
+    /// Build of attnlab.
     pub version: String,
     /// Processor, threads and system.
     pub machine: String,
 }
 
 impl Origin {
-    /// File beside the rows that names the machines on which they were computed. It is not a part of the
-    /// rows, which are the same to the bit on every machine.
+    /// File beside the rows that names the machines on which they were computed; that of a shard has its number
+    /// too. It is not a part of the rows, which are the same to the bit on every machine.
     pub const FILE: &'static str = "made-by.json";
 
     /// Returns the origin of a result that `command` makes with this build on this machine.
     pub fn here(command: String) -> Self {
-        Origin { command, version: env!("CARGO_PKG_VERSION").to_string(), machine: machine() }
+        let build = crate::build::here();
+        Origin {
+            command,
+            version: match build.commit.as_str() {
+                "" => build.to_string(),
+                commit => format!("{build}, commit {commit}"),
+            },
+            machine: machine(),
+        }
+    }
+
+    /// Returns the origin of a verdict that `command` makes here, as its row can keep it: without the commit, which
+    /// is no part of a build's identity.
+    pub fn of_verdict(command: String) -> Self {
+        Origin { command, version: crate::build::here().to_string(), machine: machine() }
     }
 
     /// Returns the origin of rows whose machine is unknown, such as merged ones.
@@ -31,38 +46,62 @@ impl Origin {
         Origin { command, version: build.to_string(), machine: "a machine that was not noted".into() }
     }
 
-    /// Reads the origins stored in `folder`, each once; none if the file is missing.
+    /// Reads the origins stored in `folder`, those of shards too, each once; none if there is no such file.
     ///
     /// # Errors
-    /// When the file exists but cannot be read.
+    /// When a file exists but cannot be read.
     pub fn read(folder: &Path) -> Result<Vec<Origin>> {
-        let path = folder.join(Self::FILE);
-        let text = match std::fs::read_to_string(&path) {
+        let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
+        let mut paths = vec![];
+        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.starts_with("made-by") && name.ends_with(".json") {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let mut origins = vec![];
+        for path in paths {
+            for origin in Self::read_file(&path)? {
+                if !origins.contains(&origin) {
+                    origins.push(origin);
+                }
+            }
+        }
+        Ok(origins)
+    }
+
+    fn read_file(path: &Path) -> Result<Vec<Origin>> {
+        let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
-            Err(e) => return Err(Error::io(&path, e, "Check its permissions")),
+            Err(e) => return Err(Error::io(path, e, "Check its permissions")),
         };
         serde_json::from_str(&text).map_err(|e| Error::Content {
-            path,
+            path: path.to_path_buf(),
             problem: format!("must be a list of origins ({e}). Delete it; nothing else needs it"),
         })
     }
 
-    /// Adds this origin to those stored in `folder`, unless it is among them.
+    /// Adds this origin to those of the shard in `folder`, unless it is among them.
     ///
     /// # Errors
     /// When the file cannot be read or written.
-    pub fn note(&self, folder: &Path) -> Result<()> {
-        let mut origins = Self::read(folder)?;
+    pub fn note(&self, folder: &Path, shard: Shard) -> Result<()> {
+        let path = folder.join(match shard.is_whole() {
+            true => Self::FILE.to_string(),
+            false => format!("made-by-{}-of-{}.json", shard.index, shard.count),
+        });
+        let mut origins = Self::read_file(&path)?;
         if origins.contains(self) {
             return Ok(());
         }
         origins.push(self.clone());
-        let path = folder.join(Self::FILE);
         let text = serde_json::to_string_pretty(&origins)
             .map_err(|e| Error::Content { path: path.clone(), problem: format!("cannot be written as JSON ({e})") })?;
         let advice = "Choose a folder that you may write with --out";
-        crate::run::store::replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, advice))
+        super::store::replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, advice))
     }
 }
 

@@ -1,0 +1,169 @@
+//! Owner of a folder: the lock under which rows are written and deleted.
+
+use super::Manifest;
+use attnlab_core::error::{Error, Result};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time to wait for another process that looks at the folder before it begins.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The right to write into a folder, until it is dropped or the process ends.
+///
+/// One process owns a folder, or several processes share it that compute shards of one run. The lock is one of
+/// the system (`flock` on Unix): it ends with its process, so a kill leaves nothing behind. It holds between
+/// machines on NFS (version 4, or 3 with its lock service), SMB, GPFS, CephFS, and on Lustre that is mounted
+/// with `flock`; it does not where locks are local to each machine (NFS with `nolock` or `local_lock`, Lustre
+/// with `localflock`). Where the file system refuses locks, [`Owner::unprotected`] says so.
+#[derive(Debug)]
+pub struct Owner {
+    file: File,
+    locked: bool,
+}
+
+impl Owner {
+    /// The lock file in a folder. It stays there, empty or with the name of its last owner.
+    pub const FILE: &'static str = "run.lock";
+
+    /// Takes the folder for this process alone, or returns None where another process writes into it.
+    ///
+    /// # Errors
+    /// When the lock file cannot be made.
+    pub fn alone(folder: &Path) -> Result<Option<Owner>> {
+        let mut file = open(folder)?;
+        match file.try_lock() {
+            Ok(()) => {
+                // Only for the message of another process.
+                let _ = sign(&mut file);
+                Ok(Some(Owner { file, locked: true }))
+            }
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(_)) => Ok(Some(Owner { file, locked: false })),
+        }
+    }
+
+    /// Takes a share of the folder, beside processes with shares of their own. Waits for a process that has just
+    /// begun, at most five seconds.
+    ///
+    /// # Errors
+    /// When another process has the folder for itself, or the lock file cannot be made.
+    pub fn share(folder: &Path) -> Result<Owner> {
+        let file = open(folder)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock_shared() {
+                Ok(()) => return Ok(Owner { file, locked: true }),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                Err(TryLockError::WouldBlock) => return Err(busy(folder)),
+                Err(TryLockError::Error(_)) => {
+                    return Ok(Owner { file, locked: false });
+                }
+            }
+        }
+    }
+
+    /// Turns the folder of this process alone into one that it shares.
+    ///
+    /// # Errors
+    /// When another process takes the folder for itself meanwhile.
+    pub fn into_share(self, folder: &Path) -> Result<Owner> {
+        if !self.locked {
+            return Ok(self);
+        }
+        drop(self.file);
+        Owner::share(folder)
+    }
+
+    /// Returns a warning if the file system has no locks.
+    pub fn unprotected(&self, folder: &Path) -> Option<String> {
+        (!self.locked).then(|| {
+            format!(
+                "{}: this file system has no locks. See to it that no other process writes into this folder",
+                folder.display()
+            )
+        })
+    }
+}
+
+/// Returns the error for a folder that another process writes into.
+pub(super) fn busy(folder: &Path) -> Error {
+    let mut who = String::new();
+    if let Ok(file) = File::open(folder.join(Owner::FILE)) {
+        // A name is a help and not needed.
+        let _ = file.take(200).read_to_string(&mut who);
+    }
+    let who = match who.trim() {
+        "" => String::new(),
+        who => format!(" ({who})"),
+    };
+    Error::Content {
+        path: folder.to_path_buf(),
+        problem: format!(
+            "another process is writing into this folder{who}: wait until it has ended, or choose another \
+             folder with --out"
+        ),
+    }
+}
+
+fn open(folder: &Path) -> Result<File> {
+    let path = folder.join(Owner::FILE);
+    let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
+    file.map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
+}
+
+/// Writes process, machine and build into the lock file.
+fn sign(file: &mut File) -> std::io::Result<()> {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let on = match host.trim() {
+        "" => String::new(),
+        host => format!(" on {host}"),
+    };
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "process {}{on}", std::process::id())
+}
+
+/// Deletes the rows and checkpoints of the run in `folder`, which this process owns.
+///
+/// # Errors
+/// A file that cannot be deleted.
+pub(super) fn clear(folder: &Path) -> Result<()> {
+    let deleted =
+        |path: &Path, done: std::io::Result<()>| done.map_err(|e| Error::io(path, e, "It could not be replaced"));
+    // The manifest goes last: a folder that is half deleted still says whose rows it holds.
+    for file in super::row_files(folder)?.into_iter().chain(super::inputs::files(folder)?) {
+        deleted(&file, std::fs::remove_file(&file))?;
+    }
+    let checkpoints = folder.join(super::CHECKPOINTS);
+    if checkpoints.is_dir() {
+        deleted(&checkpoints, std::fs::remove_dir_all(&checkpoints))?;
+    }
+    let manifest = folder.join(Manifest::FILE);
+    if manifest.exists() {
+        deleted(&manifest, std::fs::remove_file(&manifest))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_process_owns_a_folder_or_several_share_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let alone = Owner::alone(path).unwrap().unwrap();
+        assert!(Owner::alone(path).unwrap().is_none());
+        assert!(busy(path).to_string().contains(&format!("process {}", std::process::id())));
+        let first = alone.into_share(path).unwrap();
+        let second = Owner::share(path).unwrap();
+        assert!(Owner::alone(path).unwrap().is_none());
+        drop((first, second));
+        assert!(Owner::alone(path).unwrap().is_some());
+    }
+}

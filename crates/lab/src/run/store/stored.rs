@@ -1,0 +1,379 @@
+//! Stored rows: an index of the rows of a run, 32 bytes each, through which they are read cell by cell.
+
+use super::lines::{Content, LONGEST, Lines, unreadable};
+use super::{CellTable, Frame, Row};
+use crate::run::{files, pause};
+use attnlab_core::error::{Error, Result};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Largest number of files that are held open.
+const OPEN: usize = 200;
+/// Number of bytes that are read ahead.
+const AHEAD: usize = 1 << 16;
+
+/// Number of files of rows that this process has replaced.
+static REPLACED: AtomicU64 = AtomicU64::new(0);
+
+/// The rows of a run, each checked against its [`Frame`], once, in canonical order: by cell, then by trial.
+///
+/// The rows themselves stay in their files. A million rows take 32 MB here.
+#[derive(Debug)]
+pub struct Stored {
+    files: Vec<PathBuf>,
+    entries: Vec<Entry>,
+    cells: Cells,
+    /// Number of lines of the files, torn ones left out.
+    lines: usize,
+    torn: Vec<Torn>,
+}
+
+/// Place of a row.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    cell: u32,
+    file: u32,
+    trial: u64,
+    offset: u64,
+    check: u64,
+}
+
+/// Last line of a file, which was cut off.
+#[derive(Clone, Debug)]
+pub(super) struct Torn {
+    pub(super) file: PathBuf,
+    pub(super) number: u64,
+    pub(super) offset: u64,
+}
+
+/// Places of the cells.
+#[derive(Clone, Debug)]
+enum Cells {
+    /// Those of a plan.
+    Planned(Arc<CellTable>),
+    /// In the order in which the files name them.
+    Seen(HashMap<u64, u32>),
+}
+
+impl Stored {
+    /// Reads and checks every row of `files`.
+    ///
+    /// # Errors
+    /// A file that cannot be read; a line that is no row or is not of the run, with its file and number; two
+    /// different rows for one trial.
+    pub fn scan(files: Vec<PathBuf>, frame: &Frame) -> Result<Stored> {
+        let cells = match &frame.cells {
+            Some(table) => Cells::Planned(table.clone()),
+            None => Cells::Seen(HashMap::new()),
+        };
+        let mut stored = Stored { files: vec![], entries: vec![], cells, lines: 0, torn: vec![] };
+        for path in files {
+            stored.add(path, frame)?;
+        }
+        stored.sort(frame)?;
+        Ok(stored)
+    }
+
+    fn add(&mut self, path: PathBuf, frame: &Frame) -> Result<()> {
+        let mut lines = Lines::open(&path)?;
+        let file = self.files.len() as u32;
+        while let Some(line) = lines.next()? {
+            let row = match line.content {
+                Content::Row(row) => row,
+                Content::Torn => {
+                    self.torn.push(Torn { file: path.clone(), number: line.number, offset: line.offset });
+                    continue;
+                }
+                Content::Broken(why) => return Err(wrong_line(&path, line.number, &why)),
+            };
+            let cell = frame.cell(&row).map_err(|why| wrong_line(&path, line.number, &why))?;
+            let cell = match &mut self.cells {
+                // The frame has found it there.
+                Cells::Planned(table) => table.place(cell).unwrap_or_default() as u32,
+                Cells::Seen(seen) => {
+                    let next = seen.len() as u32;
+                    *seen.entry(cell).or_insert(next)
+                }
+            };
+            self.lines += 1;
+            self.entries.push(Entry { cell, file, trial: row.trial, offset: line.offset, check: line.check });
+        }
+        self.files.push(path);
+        Ok(())
+    }
+
+    /// Sorts the rows into canonical order and leaves each out but once.
+    fn sort(&mut self, frame: &Frame) -> Result<()> {
+        let key = |e: &Entry| (e.cell, e.trial, e.file, e.offset);
+        if !self.entries.is_sorted_by_key(key) {
+            self.entries.sort_unstable_by_key(key);
+        }
+        let trial = |e: &Entry| (e.cell, e.trial);
+        let twice: Vec<(Entry, Entry)> = self
+            .entries
+            .windows(2)
+            .filter(|pair| trial(&pair[0]) == trial(&pair[1]) && pair[0].check != pair[1].check)
+            .map(|pair| (pair[0], pair[1]))
+            .collect();
+        let mut reader = self.reader();
+        for (first, second) in twice {
+            let rows = (reader.row(&first)?, reader.row(&second)?);
+            if rows.0 != rows.1 {
+                let place = |e: &Entry| -> Result<String> {
+                    let path = &self.files[e.file as usize];
+                    Ok(format!("{}, line {}", path.display(), number_of(path, e.offset)?))
+                };
+                return Err(Error::Content {
+                    path: self.files[first.file as usize].clone(),
+                    problem: format!(
+                        "two different rows for cell {}, trial {} of {} ({} and {}): they come from \
+                         different runs. {REPAIR}",
+                        rows.0.cell,
+                        rows.0.trial,
+                        frame.manifest.id,
+                        place(&first)?,
+                        place(&second)?
+                    ),
+                });
+            }
+        }
+        drop(reader);
+        self.entries.dedup_by_key(|e| trial(e));
+        Ok(())
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Returns `true` if there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Returns `true` if the row of a trial is there; the cell is named by its hash.
+    pub fn holds(&self, cell: u64, trial: u64) -> bool {
+        let place = match &self.cells {
+            Cells::Planned(table) => table.place(cell),
+            Cells::Seen(seen) => seen.get(&cell).map(|place| *place as usize),
+        };
+        let key = |place| (place as u32, trial);
+        place.is_some_and(|place| self.entries.binary_search_by_key(&key(place), |e| (e.cell, e.trial)).is_ok())
+    }
+
+    /// Returns the numbers of the trials of a cell that are there, ascending.
+    pub fn trials(&self, place: usize) -> impl ExactSizeIterator<Item = u64> + '_ {
+        self.of_cell(place).iter().map(|e| e.trial)
+    }
+
+    fn of_cell(&self, place: usize) -> &[Entry] {
+        let cell = place as u32;
+        let from = self.entries.partition_point(|e| e.cell < cell);
+        let length = self.entries[from..].partition_point(|e| e.cell == cell);
+        &self.entries[from..from + length]
+    }
+
+    /// Returns messages for the user about torn last lines.
+    pub fn dropped(&self) -> Vec<String> {
+        let note = "was torn (the run was killed while writing it, or is writing it now) and is left out";
+        let message = |torn: &Torn| format!("{}: line {} {note}", torn.file.display(), torn.number);
+        self.torn.iter().map(message).collect()
+    }
+
+    pub(super) fn torn(&self) -> &[Torn] {
+        &self.torn
+    }
+
+    /// Reads every row into memory.
+    ///
+    /// # Errors
+    /// A file that has changed or cannot be read.
+    pub fn rows(&self) -> Result<Vec<Row>> {
+        self.read(&self.entries)
+    }
+
+    /// Reads the rows of some neighbouring cells.
+    ///
+    /// # Errors
+    /// As [`Stored::rows`].
+    pub fn rows_between(&self, places: Range<usize>) -> Result<Vec<Row>> {
+        let first = |place: usize| self.entries.partition_point(|e| (e.cell as usize) < place);
+        self.read(&self.entries[first(places.start)..first(places.end)])
+    }
+
+    fn read(&self, entries: &[Entry]) -> Result<Vec<Row>> {
+        let mut reader = self.reader();
+        entries.iter().map(|entry| reader.row(entry)).collect()
+    }
+
+    /// Calls `then` for every row, in canonical order.
+    ///
+    /// # Errors
+    /// As [`Stored::rows`], and those of `then`.
+    pub fn for_each(&self, mut then: impl FnMut(&Row) -> Result<()>) -> Result<()> {
+        let mut reader = self.reader();
+        self.entries.iter().try_for_each(|entry| then(&reader.row(entry)?))
+    }
+
+    /// Calls `then` for each of the first `cells` cells, with its rows: none where there are none.
+    ///
+    /// # Errors
+    /// As [`Stored::rows`], and those of `then`.
+    pub fn for_each_cell(&self, cells: usize, mut then: impl FnMut(usize, &[Row]) -> Result<()>) -> Result<()> {
+        let mut reader = self.reader();
+        let mut rest = self.entries.as_slice();
+        for place in 0..cells {
+            let length = rest.partition_point(|e| e.cell as usize == place);
+            let (own, after) = rest.split_at(length);
+            rest = after;
+            let rows = own.iter().map(|entry| reader.row(entry));
+            then(place, &rows.collect::<Result<Vec<Row>>>()?)?;
+        }
+        Ok(())
+    }
+
+    /// Returns `true` if `path` already holds exactly these rows, in canonical order.
+    pub(super) fn is_canonical(&self, path: &Path) -> bool {
+        let alone = self.files.len() == 1 && self.files[0] == path;
+        let once = self.lines == self.entries.len() && self.torn.is_empty();
+        alone && once && self.entries.is_sorted_by_key(|e| e.offset)
+    }
+
+    /// Replaces `path` by the lines of the rows in canonical order, in full or not at all, and returns the index
+    /// of the new file.
+    pub(super) fn rewrite(&self, path: &Path) -> io::Result<Stored> {
+        let (mut entries, mut offset) = (Vec::with_capacity(self.len()), 0);
+        files::replace(path, |to| {
+            let mut reader = self.reader();
+            for entry in &self.entries {
+                let line = reader.line(entry).map_err(io::Error::other)?;
+                to.write_all(line)?;
+                entries.push(Entry { file: 0, offset, ..*entry });
+                offset += line.len() as u64;
+            }
+            let replaced = REPLACED.fetch_add(1, Ordering::Relaxed);
+            pause::before_next(pause::AFTER_REPLACEMENTS, replaced, || false).map_err(io::Error::other)
+        })?;
+        Ok(Stored {
+            files: vec![path.to_path_buf()],
+            lines: entries.len(),
+            entries,
+            cells: self.cells.clone(),
+            torn: vec![],
+        })
+    }
+
+    fn reader(&self) -> Reader<'_> {
+        Reader { stored: self, windows: HashMap::new() }
+    }
+}
+
+/// End of a message about a line that does not belong into its file.
+const REPAIR: &str = "`attnlab repair DIR` shows every such line and can set it aside";
+
+/// Returns the error for a line that is no row, or a row of another run.
+pub(super) fn wrong_line(path: &Path, number: u64, why: &str) -> Error {
+    Error::Content { path: path.to_path_buf(), problem: format!("line {number} {why}. {REPAIR}") }
+}
+
+/// Counts the lines up to the one that begins at `offset`.
+fn number_of(path: &Path, offset: u64) -> Result<u64> {
+    let mut lines = Lines::open(path)?;
+    while let Some(line) = lines.next()? {
+        if line.offset == offset {
+            return Ok(line.number);
+        }
+    }
+    Ok(0)
+}
+
+/// Reader of rows at their places.
+struct Reader<'a> {
+    stored: &'a Stored,
+    windows: HashMap<u32, Window>,
+}
+
+/// A part of a file.
+struct Window {
+    file: File,
+    start: u64,
+    bytes: Vec<u8>,
+}
+
+impl Reader<'_> {
+    fn row(&mut self, entry: &Entry) -> Result<Row> {
+        let path = &self.stored.files[entry.file as usize];
+        serde_json::from_slice(self.line(entry)?).map_err(|_| changed(path))
+    }
+
+    fn line(&mut self, entry: &Entry) -> Result<&[u8]> {
+        let path = &self.stored.files[entry.file as usize];
+        if !self.windows.contains_key(&entry.file) {
+            if self.windows.len() >= OPEN {
+                self.windows.clear();
+            }
+            let file = File::open(path).map_err(|e| unreadable(path, e))?;
+            let bytes = vec![];
+            let window = Window { file, start: 0, bytes };
+            self.windows.insert(entry.file, window);
+        }
+        let window = self.windows.get_mut(&entry.file);
+        let line = match window {
+            Some(window) => window.line(entry.offset).map_err(|e| unreadable(path, e))?,
+            // It was put there above.
+            None => None,
+        };
+        let whole = |line: &&[u8]| {
+            let text = line.strip_suffix(b"\n").unwrap_or(line);
+            attnlab_core::rng::hash(text) == entry.check
+        };
+        line.filter(whole).ok_or_else(|| changed(path))
+    }
+}
+
+impl Window {
+    /// Returns the line that begins at `offset`, with its newline; None if there is none.
+    fn line(&mut self, offset: u64) -> io::Result<Option<&[u8]>> {
+        if offset < self.start || offset - self.start >= self.bytes.len() as u64 {
+            self.start = offset;
+            self.bytes.clear();
+        }
+        let mut from = (offset - self.start) as usize;
+        let mut searched = from;
+        let end = loop {
+            let newline = self.bytes[searched..].iter().position(|b| *b == b'\n');
+            if let Some(i) = newline {
+                break searched + i + 1;
+            }
+            // What lies before the line makes room for more of it.
+            self.bytes.drain(..from);
+            self.start += from as u64;
+            from = 0;
+            searched = self.bytes.len();
+            if searched > LONGEST as usize || self.extend()? == 0 {
+                return Ok(None);
+            }
+        };
+        Ok(Some(&self.bytes[from..end]))
+    }
+
+    /// Reads more at the end and returns the number of new bytes.
+    fn extend(&mut self) -> io::Result<usize> {
+        let end = self.start + self.bytes.len() as u64;
+        self.file.seek(SeekFrom::Start(end))?;
+        (&mut self.file).take(AHEAD as u64).read_to_end(&mut self.bytes)
+    }
+}
+
+fn changed(path: &Path) -> Error {
+    Error::Content {
+        path: path.to_path_buf(),
+        problem: "it was changed by another process while it was read. Give the command again".into(),
+    }
+}

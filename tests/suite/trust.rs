@@ -1,0 +1,360 @@
+//! Rows are those of one run by one code: edits, other runs, other builds and other processes are noticed.
+
+use crate::common::{attnlab, kill, wait_until};
+use attnlab::run::pause;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+const SWEEP: &str = "\
+claim = 'aot.theorem1_bounded'
+trials = 3
+seed = 5
+[axes]
+tokens = [40, 60]
+dim = [12, 16]
+[set]
+layers = 2
+";
+
+#[track_caller]
+fn done(arguments: &[&str]) -> Output {
+    attnlab(arguments).output().unwrap()
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
+}
+
+/// A finished sweep in `folder/name`.
+fn swept(folder: &Path, name: &str, text: &str, more: &[&str]) -> String {
+    let file = folder.join(format!("{name}.toml"));
+    fs::write(&file, text).unwrap();
+    let out = folder.join(name).display().to_string();
+    let mut arguments = vec!["sweep", file.to_str().unwrap(), "--out", &out];
+    arguments.extend(more);
+    let output = done(&arguments);
+    assert!(output.status.success(), "{}", told(&output));
+    out
+}
+
+/// An edit of the text of `rows.jsonl`.
+type Edit = fn(&str) -> String;
+
+/// What the message about the edit says after "line 2 ", or in its place.
+const EDITS: &[(&str, &str, Edit)] = &[
+    ("another claim", "is of aot.lemma1, not of aot.theorem1_bounded", |t| {
+        second(t, "\"id\":\"aot.theorem1_bounded\"", "\"id\":\"aot.lemma1\"")
+    }),
+    ("another seed", "has seed = 6, not 5", |t| second(t, "\"seed\":5", "\"seed\":6")),
+    ("another schema", "has schema 2, not 1", |t| second(t, "\"schema\":1", "\"schema\":2")),
+    ("another build", "was computed by the build 0.0.1, not by", |t| {
+        let line = t.lines().nth(1).unwrap();
+        let build = line.rsplit("\"build\":").next().unwrap();
+        second(t, build, "\"0.0.1\"}")
+    }),
+    ("another cell", "is of the cell 00000000000000ff, which the run lacks", |t| {
+        let line = t.lines().nth(1).unwrap();
+        let cell = line.split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
+        second(t, &cell, "00000000000000ff")
+    }),
+    ("no cell", "has cell = \"x\", which is no 16 hexadecimal digits", |t| {
+        let line = t.lines().nth(1).unwrap();
+        let cell = line.split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
+        second(t, &cell, "x")
+    }),
+    ("other parameters", "has other parameters than the cell", |t| second(t, "\"tokens\":40", "\"tokens\":400")),
+    ("a trial too many", "has trial = 3, but the cell has 3 trials", |t| second(t, "\"trial\":1", "\"trial\":3")),
+    ("a missing field", "is not a row of this version (missing field `seed`", |t| second(t, "\"seed\":5,", "")),
+    ("a stray field", "is not a row of this version (unknown field `sed`", |t| {
+        second(t, "\"seed\":5", "\"seed\":5,\"sed\":5")
+    }),
+    ("no JSON", "is not a row of this version (expected value", |t| second(t, "{\"schema\"", "}{\"schema\"")),
+];
+
+/// Replaces a text in the second line.
+fn second(text: &str, old: &str, new: &str) -> String {
+    let mut lines: Vec<String> = text.lines().map(String::from).collect();
+    assert!(lines[1].contains(old), "{old} in {}", lines[1]);
+    lines[1] = lines[1].replacen(old, new, 1);
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn every_reader_names_the_line_that_is_not_of_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = swept(folder.path(), "map", SWEEP, &[]);
+    let rows = Path::new(&out).join("rows.jsonl");
+    let whole = fs::read_to_string(&rows).unwrap();
+    let file = folder.path().join("map.toml").display().to_string();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    for (what, message, edit) in EDITS {
+        fs::write(&rows, edit(&whole)).unwrap();
+        let readers: &[&[&str]] = &[
+            &["sweep", &file, "--out", &out],
+            &["merge", &out, "--out", &at("merged")],
+            &["export", &out, "--out", &at("table.csv")],
+            &["report", &out, "--out", &at("report.html")],
+            &["figure", "aot.theorem1_bounded", "--rows", &out, "--out", &at("plots")],
+        ];
+        for reader in readers {
+            let output = done(reader);
+            let told = told(&output);
+            assert_eq!(output.status.code(), Some(2), "{what}, {}: {told}", reader[0]);
+            let line = format!("rows.jsonl: line 2 {message}");
+            assert!(told.contains(&line), "{what}, {}: {told}", reader[0]);
+            assert!(told.contains("attnlab repair"), "{told}");
+        }
+        // Nothing was changed, and nothing was made of it.
+        assert_eq!(fs::read_to_string(&rows).unwrap(), edit(&whole));
+        for made in ["merged/rows.jsonl", "table.csv", "report.html", "plots"] {
+            assert!(!folder.path().join(made).exists(), "{what}: {made}");
+        }
+        // Repair says what is wrong, sets it aside, and the run computes the trial again.
+        let found = done(&["repair", &out]);
+        assert_eq!(found.status.code(), Some(1));
+        assert!(told(&found).contains(&format!("line 2 {message}")));
+        assert!(told(&found).contains("11 rows are right, 1 lines are wrong"), "{}", told(&found));
+        assert_eq!(fs::read_to_string(&rows).unwrap(), edit(&whole));
+        assert!(done(&["repair", &out, "--apply"]).status.success());
+        assert!(done(&["sweep", &file, "--out", &out]).status.success());
+        assert_eq!(fs::read_to_string(&rows).unwrap(), whole, "{what}");
+    }
+    let aside = fs::read_to_string(Path::new(&out).join("set-aside.jsonl")).unwrap();
+    assert_eq!(aside.lines().count(), EDITS.len());
+}
+
+#[test]
+fn two_rows_for_one_trial_are_both_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = swept(folder.path(), "map", SWEEP, &[]);
+    let rows = Path::new(&out).join("rows.jsonl");
+    let whole = fs::read_to_string(&rows).unwrap();
+    let first = whole.lines().next().unwrap();
+    let other = match first.contains("\"holds\":true") {
+        true => first.replacen("\"holds\":true", "\"holds\":false", 1),
+        false => first.replacen("\"holds\":false", "\"holds\":true", 1),
+    };
+    assert_ne!(first, other);
+    fs::write(&rows, format!("{whole}{other}\n")).unwrap();
+    let output = done(&["export", &out]);
+    assert!(told(&output).contains("line 1 and "), "{}", told(&output));
+    assert!(told(&output).contains("rows.jsonl, line 13"), "{}", told(&output));
+    let found = told(&done(&["repair", &out, "--apply"]));
+    assert!(found.contains("11 rows are right, 2 lines are wrong"), "{found}");
+    // The same row twice is the same row.
+    fs::write(&rows, format!("{whole}{first}\n")).unwrap();
+    assert!(done(&["export", &out, "--force"]).status.success());
+}
+
+#[test]
+fn a_manifest_that_was_changed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = swept(folder.path(), "map", SWEEP, &[]);
+    let path = Path::new(&out).join("run.json");
+    let whole = fs::read_to_string(&path).unwrap();
+    let refused = |text: String, message: &str| {
+        fs::write(&path, text).unwrap();
+        for reader in ["export", "report"] {
+            let output = done(&[reader, &out, "--out", &format!("{out}/x.html")]);
+            assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+            assert!(told(&output).contains(message), "{}", told(&output));
+        }
+    };
+    refused(whole.replacen("\"seed\": 5", "\"seed\": 6", 1), "has seed = 5, not 6");
+    refused(whole.replacen("aot.theorem1_bounded", "aot.lemma1", 1), "rows of aot.lemma");
+    // An axis that cannot be read is not left out.
+    let object: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    let mut broken = object.clone();
+    broken["settings"]["sweep_axes"][0] = "tokens".into();
+    refused(broken.to_string(), "must be pairs of a name and its values");
+    let mut twice = object;
+    twice["settings"]["sweep_axes"][1][0] = "tokens".into();
+    refused(twice.to_string(), "must be pairs of a name and its values");
+    refused("{".repeat(100_000), "run that this version can read");
+}
+
+#[test]
+fn other_builds_are_refused_unless_asked_for_and_then_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = swept(folder.path(), "map", SWEEP, &["--shard", "0/2"]);
+    let own = build_of(&out);
+    // The version, a hash of the code, and the system.
+    assert!(own.starts_with(&format!("{}+", env!("CARGO_PKG_VERSION"))), "{own}");
+    assert!(own.contains("-"), "{own}");
+    for file in ["run.json", "rows-0-of-2.jsonl"] {
+        let path = Path::new(&out).join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(&own));
+        fs::write(&path, text.replace(&own, "0.1.9+abc")).unwrap();
+    }
+    let file = folder.path().join("map.toml").display().to_string();
+    let next = ["sweep", &file, "--out", &out, "--shard", "1/2"];
+    let refused = told(&done(&next));
+    let says = ["the build 0.1.9+abc", &own, "--mix-builds", "--force"];
+    assert!(says.iter().all(|word| refused.contains(word)), "{refused}");
+    let mixed = done(&[&next[..], &["--mix-builds"]].concat());
+    assert!(mixed.status.success(), "{}", told(&mixed));
+    let merged = folder.path().join("merged").display().to_string();
+    assert!(done(&["merge", &out, "--out", &merged]).status.success());
+    let manifest = fs::read_to_string(Path::new(&merged).join("run.json")).unwrap();
+    assert!(manifest.contains("0.1.9+abc") && manifest.contains(&own), "{manifest}");
+    let page = folder.path().join("report.html").display().to_string();
+    let report = done(&["report", &merged, "--out", &page]);
+    assert!(told(&report).contains("several builds: 0.1.9+abc, "), "{}", told(&report));
+
+    // Shards of two builds in folders of their own.
+    let one = swept(folder.path(), "one", SWEEP, &["--shard", "0/2"]);
+    let two = swept(folder.path(), "two", SWEEP, &["--shard", "1/2"]);
+    for file in ["run.json", "rows-1-of-2.jsonl"] {
+        let path = Path::new(&two).join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace(&own, "0.1.9+abc")).unwrap();
+    }
+    let both = folder.path().join("both").display().to_string();
+    let merge = ["merge", &one, &two, "--out", &both];
+    assert!(told(&done(&merge)).contains("--mix-builds"));
+    assert!(!Path::new(&both).exists());
+    assert!(done(&[&merge[..], &["--mix-builds"]].concat()).status.success());
+}
+
+fn build_of(folder: &str) -> String {
+    let text = fs::read_to_string(Path::new(folder).join("run.json")).unwrap();
+    let manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    manifest["build"].as_str().unwrap().to_string()
+}
+
+#[test]
+fn origins_are_noted_at_the_start_and_survive_a_merge() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, out) = (folder.path().join("map.toml"), folder.path().join("map"));
+    fs::write(&file, SWEEP).unwrap();
+    let (file, shards) = (file.display().to_string(), out.display().to_string());
+    let made_by = out.join("made-by-0-of-2.json");
+    kill(paused(&["sweep", &file, "--out", &shards, "--shard", "0/2"], || made_by.exists()));
+    assert!(fs::read_to_string(&made_by).unwrap().contains("attnlab sweep "));
+
+    let text = SWEEP.replace("seed = 5", "seed = 7");
+    let at = |name: &str, shard: &str, threads: &str| {
+        let more = ["--shard", shard, "--threads", threads];
+        swept(folder.path(), name, &text, &more)
+    };
+    let (one, two) = (at("one", "0/2", "1"), at("two", "1/2", "2"));
+    let merged = folder.path().join("merged").display().to_string();
+    assert!(done(&["merge", &one, &two, "--out", &merged]).status.success());
+    let origins = fs::read_to_string(Path::new(&merged).join("made-by.json")).unwrap();
+    assert!(origins.contains("1 thread,") && origins.contains("2 threads,"), "{origins}");
+    assert!(origins.contains(&build_of(&merged)), "{origins}");
+}
+
+/// Starts a command that waits before its first row, and returns when it has come there: `begun` is true then.
+#[track_caller]
+fn paused(arguments: &[&str], begun: impl Fn() -> bool) -> Child {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
+    command.args(arguments).env(pause::AFTER_ROWS, "0").stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    wait_until(&mut child, "the first row", begun);
+    child
+}
+
+/// While a process has a folder, no other one writes there, with and without `--force`: each of them says so or reads
+/// what is there, and the run goes on to the same rows.
+#[test]
+fn two_processes_on_one_folder_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (a, b, out) = (path("a.toml"), path("b.toml"), path("out"));
+    fs::write(&a, SWEEP).unwrap();
+    fs::write(&b, SWEEP.replace("seed = 5", "seed = 6")).unwrap();
+    let experiment = |out: &str| -> Vec<String> {
+        let small = ["trials=2", "tokens=40", "dim=12", "layers=3"];
+        let fourth = ["figure4_tokens=20", "figure4_clusters=2", "figure4_dim=6"];
+        let begin = ["run", "snr_per_layer", "--seed", "7", "--out", out].map(String::from);
+        let set = small.iter().chain(&fourth).flat_map(|s| ["--set".to_string(), s.to_string()]);
+        begin.into_iter().chain(set).collect()
+    };
+    let sweep = |file: &str, more: &[&str]| -> Vec<String> {
+        ["sweep", file, "--out", &out].iter().chain(more).map(ToString::to_string).collect()
+    };
+    let run = experiment(&out);
+    let forced_run: Vec<String> = run.iter().cloned().chain(["--force".to_string()]).collect();
+    let owners = [sweep(&a, &[]), sweep(&a, &["--force"]), run.clone(), forced_run.clone()];
+    let writers = [
+        sweep(&a, &[]),
+        sweep(&a, &["--force"]),
+        sweep(&b, &[]),
+        sweep(&b, &["--force"]),
+        run,
+        forced_run,
+        ["repair", &out, "--apply"].map(String::from).to_vec(),
+    ];
+    let reads: [&[&str]; 3] = [
+        &["export", &out, "--out", &path("t.csv"), "--force"],
+        &["report", &out, "--out", &path("r.html")],
+        &["merge", &out, "--out", &path("merged")],
+    ];
+    // It waits for some seconds whether the owner is another shard.
+    let shard = [sweep(&b, &["--shard", "1/2", "--force"])];
+    for (i, owner) in owners.iter().enumerate() {
+        let owner: Vec<&str> = owner.iter().map(String::as_str).collect();
+        let _ = fs::remove_dir_all(&out);
+        let whole = finished(&owner, &out);
+        // Half of the rows, and a torn one, which the owner cuts off when it has the folder.
+        let ends: Vec<usize> = (1..=whole.len()).filter(|end| whole[end - 1] == b'\n').collect();
+        let count = ends.len() / 2;
+        let kept = &whole[..ends[count - 1]];
+        fs::write(Path::new(&out).join("rows.jsonl"), &whole[..kept.len() + 5]).unwrap();
+        let rows = || fs::read(Path::new(&out).join("rows.jsonl")).unwrap();
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
+        command.args(&owner).env(pause::AFTER_ROWS, count.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        wait_until(&mut child, "the rows that were there", || rows() == kept);
+        for writer in writers.iter().chain(shard.iter().filter(|_| i == 0)) {
+            let writer: Vec<&str> = writer.iter().map(String::as_str).collect();
+            let output = done(&writer);
+            assert_eq!(output.status.code(), Some(2), "{writer:?}: {}", told(&output));
+            assert!(told(&output).contains("another process is writing into this folder"), "{}", told(&output));
+        }
+        for reader in reads {
+            let output = done(reader);
+            assert!(matches!(output.status.code(), Some(0 | 2)), "{reader:?}: {}", told(&output));
+        }
+        assert_eq!(rows(), kept, "{owner:?}");
+        kill(child);
+        assert_eq!(finished(&owner, &out), whole, "{owner:?}");
+    }
+}
+
+/// Shards of one run share a folder, and one of another run is refused.
+#[test]
+fn shards_share_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (a, b, out) = (path("a.toml"), path("b.toml"), path("out"));
+    fs::write(&a, SWEEP).unwrap();
+    fs::write(&b, SWEEP.replace("seed = 5", "seed = 6")).unwrap();
+    let made_by = Path::new(&out).join("made-by-0-of-2.json");
+    let first = ["sweep", &a, "--out", &out, "--shard", "0/2"];
+    let child = paused(&first, || made_by.exists());
+    let second = done(&["sweep", &a, "--out", &out, "--shard", "1/2"]);
+    assert!(second.status.success(), "{}", told(&second));
+    for more in [&["--shard", "1/2"][..], &["--shard", "1/2", "--force"], &[], &["--force"]] {
+        let output = done(&[&["sweep", &b, "--out", &out], more].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+        assert!(told(&output).contains("another process is writing into this folder"), "{}", told(&output));
+    }
+    kill(child);
+    assert!(done(&first).status.success());
+    let (merged, whole) = (path("merged"), path("whole"));
+    assert!(done(&["merge", &out, "--out", &merged]).status.success());
+    let rows = fs::read(Path::new(&merged).join("rows.jsonl")).unwrap();
+    assert_eq!(rows, finished(&["sweep", &a, "--out", &whole], &whole));
+}
+
+/// Runs a command to its end and returns the rows in `out`.
+#[track_caller]
+fn finished(arguments: &[&str], out: &str) -> Vec<u8> {
+    let output = done(arguments);
+    assert!(output.status.success(), "{}", told(&output));
+    fs::read(Path::new(out).join("rows.jsonl")).unwrap()
+}
