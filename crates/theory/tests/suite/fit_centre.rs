@@ -55,7 +55,11 @@ fn sorted_tokens_are_a_mixture_too() {
         let draw = mixture.draw(&streams("sorted", trial)).unwrap();
         assert!(draw.labels.is_sorted());
         let found = fit(draw.tokens.view(), &options, &streams("halves of sorted", trial), &|| {}).unwrap();
-        assert_eq!((found.dims.as_slice(), found.goodness.verdict), ([8; 9].as_slice(), Verdict::Consistent), "{trial}");
+        assert_eq!(
+            (found.dims.as_slice(), found.goodness.verdict),
+            ([8; 9].as_slice(), Verdict::Consistent),
+            "{trial}"
+        );
     }
 }
 
