@@ -38,7 +38,9 @@ pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) ->
     pool.build().unwrap().install(work)
 }
 
+/// Runs a sweep in this process, as the build of the command that goes on in the same folder.
 pub fn run(text: &str, out: &Path, shard: Shard) -> Vec<Row> {
+    attnlab::state_build();
     let options = GridOptions { shard, ..GridOptions::default() };
     sweep::run(&parse(text), &CATALOGUE, out, options, &Silent).unwrap().stored.rows().unwrap()
 }

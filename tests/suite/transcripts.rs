@@ -6,7 +6,7 @@
 //!
 //! - `console`: each `$ COMMAND` prints the lines that follow, on standard output and then on standard error, and ends
 //!   with status 0, or with `? STATUS` after the command. A refusal, status 2, says so on standard error alone and
-//!   leaves every file as it was.
+//!   leaves every file as it was, but for `run.lock`, which names the last process.
 //! - `sh`: commands; the `text` blocks that follow show parts of what they print, in this order.
 //! - a word and a name, as in `toml map.toml`: the content of a file of this name.
 //!
@@ -16,6 +16,7 @@
 
 use crate::common::{limit, skipped};
 use crate::rounding::fits;
+use attnlab::run::store::Owner;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use rayon::prelude::*;
@@ -149,9 +150,12 @@ fn lines_fit(shown: &[String], printed: &[String]) -> bool {
 fn files(folder: &Path) -> BTreeMap<PathBuf, SystemTime> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let of_entry = |path: PathBuf| {
+        if path.ends_with(Owner::FILE) {
+            return BTreeMap::new();
+        }
         let within = if path.is_dir() { files(&path) } else { BTreeMap::new() };
         let changed = fs::symlink_metadata(&path).unwrap().modified().unwrap();
-        within.into_iter().chain([(path, changed)])
+        within.into_iter().chain([(path, changed)]).collect()
     };
     entries.flat_map(of_entry).collect()
 }

@@ -29,8 +29,8 @@ pub struct Evidence {
 
 /// Judges the informative ones of the `outcomes` at this confidence `level`.
 ///
-/// Too few of them to support the claim ([`Claim::least_trials`]) give an inconclusive verdict, or a failed
-/// one where computations failed.
+/// Too few of them to support the claim ([`Claim::least_trials`]), or so few that are all equal, give an inconclusive
+/// verdict, or a failed one where computations failed.
 ///
 /// # Errors
 /// As [`Claim::judge`], numerical failures aside, which give the verdict failed.
@@ -73,7 +73,8 @@ pub fn weigh_with(
     let least = claim.least_trials(params);
     let sampled = judgement.estimate.level < 1.0;
     let promised = claim.promise(params);
-    if sampled && trials < least && matches!(judgement.verdict, Verdict::Supported) && promised == Promise::Always {
+    let always = matches!(judgement.verdict, Verdict::Supported) && promised == Promise::Always;
+    if sampled && trials < least && (always || has_no_spread(claim, params, &judgement)) {
         let trials_needed = Some(least);
         judgement.verdict = Verdict::Inconclusive { trials_needed };
     }
@@ -132,6 +133,9 @@ fn p_value(
         return Ok(None);
     }
     let trials = outcomes.len() as u64;
+    if open && has_no_spread(claim, params, judgement) {
+        return Ok(None);
+    }
     if let Some(p) = claim.least_alpha(params, judgement, trials)? {
         return Ok(Some(p));
     }
@@ -148,6 +152,13 @@ fn p_value(
         })
     };
     least_alpha(decides, decided, 1.0 - level).map(Some)
+}
+
+/// Returns `true` if all measured values are equal. A few equal ones, as two counts often are, say nothing of how others
+/// would scatter: their interval is a point.
+fn has_no_spread(claim: &dyn Claim, params: &Params, judgement: &Judgement) -> bool {
+    let Estimate { low, high, .. } = judgement.estimate;
+    !claim.counts_events(params) && low == high
 }
 
 /// Returns `true` if the judgement rests on trials and a level.
