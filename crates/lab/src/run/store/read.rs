@@ -21,7 +21,7 @@ pub struct Rows {
 /// different rows for one trial.
 pub fn read(folder: &Path) -> Result<Rows> {
     let manifest = Manifest::of_folder(folder)?;
-    in_memory(&Stored::scan(row_files(folder)?, &Frame::of(&manifest))?)
+    in_memory(&Stored::scan(row_files(folder)?, &Frame::without_cells(&manifest))?)
 }
 
 /// Reads every `rows*.jsonl` of several folders of one run.
@@ -33,7 +33,7 @@ pub fn read_all<P: AsRef<Path>>(folders: &[P]) -> Result<Rows> {
     let Some(manifest) = common_manifest(&folders, true)? else {
         return Ok(Rows::default());
     };
-    in_memory(&Stored::scan(all_row_files(&folders)?, &Frame::of(&manifest))?)
+    in_memory(&Stored::scan(all_row_files(&folders)?, &Frame::without_cells(&manifest))?)
 }
 
 fn in_memory(stored: &Stored) -> Result<Rows> {
