@@ -42,10 +42,10 @@ impl Repair {
     /// # Errors
     /// A folder or a file that cannot be read.
     pub fn find(folder: &Path, frame: &Frame) -> Result<Repair> {
-        let files = super::row_files(folder)?;
+        let row_files = super::row_files(folder)?;
         let mut faults = vec![];
         let mut trials: HashMap<(u64, u64), Trial> = HashMap::new();
-        for_each_line(&files, frame, |place, line| match line {
+        for_each_line(&row_files, frame, |place, line| match line {
             Err(why) => faults.push((place, why)),
             Ok((trial, check)) => {
                 let known = trials.entry(trial).or_insert(Trial { check, first: place, other: None, rows: 0 });
@@ -58,17 +58,21 @@ impl Repair {
         let kept = trials.values().filter(|trial| trial.other.is_none()).map(|trial| trial.rows).sum();
         trials.retain(|_, trial| trial.other.is_some());
         if !trials.is_empty() {
-            for_each_line(&files, frame, |place, line| {
+            for_each_line(&row_files, frame, |place, line| {
                 let Ok((trial, check)) = line else { return };
                 let Some(Trial { check: of_first, first, other: Some(other), .. }) = trials.get(&trial) else { return };
                 let (file, number) = if check == *of_first { *other } else { *first };
-                let file = files[file].file_name().unwrap_or_default().display();
+                let file = row_files[file].file_name().unwrap_or_default().display();
                 faults.push((place, format!("is another row for its trial than line {number} of {file}")));
             })?;
         }
         faults.sort();
-        let fault = |((file, line), why): (Place, String)| Fault { file: files[file].clone(), line, why };
-        Ok(Repair { faults: faults.into_iter().map(fault).collect(), kept, leftovers: leftovers(folder)? })
+        let fault = |((file, line), why): (Place, String)| Fault { file: row_files[file].clone(), line, why };
+        Ok(Repair {
+            faults: faults.into_iter().map(fault).collect(),
+            kept,
+            leftovers: files::named(folder, files::is_temporary)?,
+        })
     }
 
     /// Returns `true` if nothing is wrong.
@@ -152,42 +156,15 @@ fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
         }
     }
     to.sync_all().map_err(|e| Error::io(&aside, e, advice))?;
-    let mut failed = None;
-    let replaced = files::replace(path, |to| {
-        let mut copy = || -> Result<()> {
-            let mut lines = Lines::open(path)?;
-            while let Some(line) = lines.next()? {
-                if !is_wrong(line.number) {
-                    let written = to.write_all(lines.bytes());
-                    written.map_err(|e| Error::io(path, e, advice))?;
-                }
+    files::replace_by(path, advice, |to| {
+        let mut lines = Lines::open(path)?;
+        while let Some(line) = lines.next()? {
+            if !is_wrong(line.number) {
+                to.write_all(lines.bytes()).map_err(|e| Error::io(path, e, advice))?;
             }
-            Ok(())
-        };
-        copy().map_err(|e| {
-            failed = Some(e);
-            std::io::Error::other("not read")
-        })
-    });
-    match (failed, replaced) {
-        (Some(e), _) => Err(e),
-        (None, Err(e)) => Err(Error::io(path, e, advice)),
-        (None, Ok(())) => Ok(()),
-    }
-}
-
-/// Lists the temporary files that killed processes have left in a folder.
-fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
-    let mut paths = vec![];
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if files::is_temporary(&path) {
-            paths.push(path);
         }
-    }
-    paths.sort();
-    Ok(paths)
+        Ok(())
+    })
 }
 
 #[cfg(test)]
