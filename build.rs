@@ -26,11 +26,13 @@ fn main() {
     }
     println!("cargo:rustc-env=ATTNLAB_CODE={:012x}", hash.0 >> 16);
     println!("cargo:rustc-env=ATTNLAB_TARGET={}", variable("TARGET"));
-    let features: Vec<String> = std::env::vars()
+    let mut features: Vec<String> = std::env::vars()
         .filter_map(|(name, _)| name.strip_prefix("CARGO_FEATURE_").map(str::to_lowercase))
         .filter(|name| name != "default")
         .map(|name| name.replace('_', "-"))
         .collect();
+    // The environment has no order, and the same features are the same build.
+    features.sort();
     println!("cargo:rustc-env=ATTNLAB_FEATURES={}", features.join(","));
     println!("cargo:rustc-env=ATTNLAB_COMMIT={}", commit(&root));
 }

@@ -8,7 +8,7 @@
 //! | `attnlab-core` | [`error`], [`rng`], [`linalg`], [`special`], [`stats`], [`npy`], [`input`], [`params`] |
 //! | `attnlab-theory` | [`attention`], [`sample`], [`measure`], [`fit`], [`dynamics`], [`particles`] |
 //! | `attnlab-lab` | [`claim`], [`mod@catalogue`], [`run`], [`experiment`], [`sweep`], [`figure`], [`report`], [`mod@reproduce`] |
-//! | `attnlab-aot`, `-cluster`, `-denoising`, `-joma`, `-lsa` | the [rooms](papers) of the papers |
+//! | the crates in `crates/papers` | the [rooms](papers), one per paper or subject |
 //! | `attnlab-networks` | [files](networks) of networks and of activations |
 //! | `attnlab-gpu`, `attnlab-train`, `attnlab-images` | passes on a GPU; networks that are trained; the images they see |
 //!

@@ -78,23 +78,16 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     if stored.is_empty() {
         return Err(no_rows(&args.folder));
     }
-    let mut failed = None;
-    let written = files::write_whole(&path, args.force, |to| {
-        let done = match args.format {
-            Format::Csv => write_csv(&stored, to),
-            Format::Parquet => write_parquet(&stored, to),
-        };
-        done.map_err(|e| {
-            let words = std::io::Error::other(e.to_string());
-            failed = Some(e);
-            words
-        })
+    let advice = "Nothing was changed";
+    let written = files::replace_by(&path, advice, |to| match args.format {
+        Format::Csv => write_csv(&stored, to),
+        Format::Parquet => write_parquet(&stored, to),
     });
-    match failed {
-        // The rows could not be read: their message names the file.
-        Some(error @ (Error::Content { .. } | Error::Io { .. })) => return Err(error),
-        _ => written?,
-    }
+    written.map_err(|e| match e {
+        // Rows that could not be read: the message names their file.
+        Error::Content { .. } | Error::Io { .. } => e,
+        unnamed => Error::io(&path, std::io::Error::other(unnamed.to_string()), advice),
+    })?;
     out.line(&path.display().to_string())?;
     Ok(Status::Expected)
 }

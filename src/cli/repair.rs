@@ -45,11 +45,11 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         return Ok(Status::Expected);
     }
     let aside = args.folder.join(Repair::ASIDE);
-    let what = format!("{wrong} lines to {}, and delete {left} leftovers", aside.display());
+    let aside = aside.display();
     if args.apply {
-        note(&format!("moved {}", what.replace("and delete", "and deleted")));
+        note(&format!("moved {wrong} lines to {aside}, and deleted {left} leftovers"));
         return Ok(Status::Expected);
     }
-    note(&format!("--apply would move {what}"));
+    note(&format!("--apply would move {wrong} lines to {aside}, and delete {left} leftovers"));
     Ok(Status::Unexpected)
 }

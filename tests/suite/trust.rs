@@ -41,7 +41,7 @@ fn swept(folder: &Path, name: &str, text: &str, more: &[&str]) -> String {
 /// An edit of the text of `rows.jsonl`.
 type Edit = fn(&str) -> String;
 
-/// What the message about the edit says after "line 2 ", or in its place.
+/// Part of the message about the edit after "line 2 ".
 const EDITS: &[(&str, &str, Edit)] = &[
     ("another claim", "is of aot.lemma1, not of aot.theorem1_bounded", |t| {
         second(t, "\"id\":\"aot.theorem1_bounded\"", "\"id\":\"aot.lemma1\"")
@@ -87,15 +87,15 @@ fn every_reader_names_the_line_that_is_not_of_the_run() {
     let rows = Path::new(&out).join("rows.jsonl");
     let whole = fs::read_to_string(&rows).unwrap();
     let file = folder.path().join("map.toml").display().to_string();
-    let at = |name: &str| folder.path().join(name).display().to_string();
+    let path = |name: &str| folder.path().join(name).display().to_string();
     for (what, message, edit) in EDITS {
         fs::write(&rows, edit(&whole)).unwrap();
         let readers: &[&[&str]] = &[
             &["sweep", &file, "--out", &out],
-            &["merge", &out, "--out", &at("merged")],
-            &["export", &out, "--out", &at("table.csv")],
-            &["report", &out, "--out", &at("report.html")],
-            &["figure", "aot.theorem1_bounded", "--rows", &out, "--out", &at("plots")],
+            &["merge", &out, "--out", &path("merged")],
+            &["export", &out, "--out", &path("table.csv")],
+            &["report", &out, "--out", &path("report.html")],
+            &["figure", "aot.theorem1_bounded", "--rows", &out, "--out", &path("plots")],
         ];
         for reader in readers {
             let output = done(reader);
@@ -111,10 +111,10 @@ fn every_reader_names_the_line_that_is_not_of_the_run() {
             assert!(!folder.path().join(made).exists(), "{what}: {made}");
         }
         // Repair says what is wrong, sets it aside, and the run computes the trial again.
-        let found = done(&["repair", &out]);
-        assert_eq!(found.status.code(), Some(1));
-        assert!(told(&found).contains(&format!("line 2 {message}")));
-        assert!(told(&found).contains("11 rows are right, 1 lines are wrong"), "{}", told(&found));
+        let listed = done(&["repair", &out]);
+        assert_eq!(listed.status.code(), Some(1));
+        assert!(told(&listed).contains(&format!("line 2 {message}")));
+        assert!(told(&listed).contains("11 rows are right, 1 lines are wrong"), "{}", told(&listed));
         assert_eq!(fs::read_to_string(&rows).unwrap(), edit(&whole));
         assert!(done(&["repair", &out, "--apply"]).status.success());
         assert!(done(&["sweep", &file, "--out", &out]).status.success());

@@ -151,15 +151,15 @@ impl RunFolder {
     }
 }
 
-/// Returns the plan of the run in a folder; None for a run of rows without a plan, such as verdicts, and for one that
+/// Returns the frame of a run: with its cells, except for rows without a plan, such as verdicts, and for a run that
 /// measures files, which may be gone.
-fn plan_of(manifest: &Manifest, catalogue: &Catalogue) -> Result<Option<Plan>> {
+fn frame_of<'a>(manifest: &'a Manifest, catalogue: &Catalogue) -> Result<Frame<'a>> {
     let planned = ![VERDICTS, audit::ID].contains(&manifest.id.as_str());
     let known = catalogue.claim(&manifest.id).is_ok()
         || catalogue.experiment(&manifest.id).is_ok_and(|entry| !entry.measures_files());
     match planned && known {
-        true => Plan::of_manifest(manifest, catalogue).map(Some),
-        false => Ok(None),
+        true => Ok(Frame { manifest, cells: Some(Plan::of_manifest(manifest, catalogue)?.cells.table().clone()) }),
+        false => Ok(Frame::without_cells(manifest)),
     }
 }
 
@@ -173,9 +173,7 @@ pub fn rows(folder: &Path, catalogue: &Catalogue) -> Result<Stored> {
     if !has_rows(folder)? {
         return Err(no_rows(folder));
     }
-    let plan = plan_of(&manifest, catalogue)?;
-    let frame = Frame { manifest: &manifest, cells: plan.map(|plan| plan.cells.table().clone()) };
-    Stored::scan(row_files(folder)?, &frame)
+    Stored::scan(row_files(folder)?, &frame_of(&manifest, catalogue)?)
 }
 
 /// Finds the lines of a folder that are no rows of its run, and with `apply` sets them aside.
@@ -184,8 +182,7 @@ pub fn rows(folder: &Path, catalogue: &Catalogue) -> Result<Stored> {
 /// A folder that holds no run or that another process writes into; files that cannot be read or written.
 pub fn repair(folder: &Path, catalogue: &Catalogue, apply: bool) -> Result<Repair> {
     let manifest = Manifest::of_folder(folder)?;
-    let plan = plan_of(&manifest, catalogue)?;
-    let frame = Frame { manifest: &manifest, cells: plan.map(|plan| plan.cells.table().clone()) };
+    let frame = frame_of(&manifest, catalogue)?;
     match apply {
         true => Repair::apply(folder, &frame),
         false => Repair::find(folder, &frame),

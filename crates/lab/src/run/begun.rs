@@ -5,7 +5,7 @@ use super::store::{CHECKPOINTS, Manifest, Owner, Shard};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What a run adds to its folder before its first row.
+/// Files and folders that a run adds before its first row.
 ///
 /// Trials may refuse their settings or inputs. A call that fails so leaves nothing behind, and a folder that held a run
 /// stays as it was.

@@ -73,30 +73,32 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> 
     renamed
 }
 
-/// Writes two files side by side, each in full or not at all: nothing is replaced unless both can be made.
+/// Replaces a file as [`replace`] does by contents whose making has errors of its own; `advice` ends the message about an
+/// error of the system.
 ///
 /// # Errors
 /// Those of `write`, and the error of the system.
-pub fn write_together(paths: [&Path; 2], write: impl FnOnce([&mut Sink; 2]) -> Result<()>) -> Result<()> {
-    let advice = "Make room, or choose a folder that you may write, and give the same command again";
-    let system = |path: &Path, e| Error::io(path, e, advice);
+pub fn replace_by(path: &Path, advice: &str, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
     let mut failed = None;
-    let outer = replace(paths[0], |first| {
-        let inner = replace(paths[1], |second| {
-            write([first, second]).map_err(|e| {
-                failed = Some(e);
-                io::Error::other("the contents could not be made")
-            })
-        });
-        inner.map_err(|e| {
-            failed.get_or_insert_with(|| system(paths[1], e));
-            io::Error::other("the other file could not be written")
+    let replaced = replace(path, |to| {
+        write(to).map_err(|e| {
+            failed = Some(e);
+            io::Error::other("the contents could not be made")
         })
     });
     match failed {
         Some(error) => Err(error),
-        None => outer.map_err(|e| system(paths[0], e)),
+        None => replaced.map_err(|e| Error::io(path, e, advice)),
     }
+}
+
+/// Writes two files side by side, each in full or not at all: nothing is replaced unless both can be made.
+///
+/// # Errors
+/// As [`replace_by`].
+pub fn write_together(paths: [&Path; 2], write: impl FnOnce([&mut Sink; 2]) -> Result<()>) -> Result<()> {
+    let advice = "Make room, or choose a folder that you may write, and give the same command again";
+    replace_by(paths[0], advice, |first| replace_by(paths[1], advice, |second| write([first, second])))
 }
 
 fn fill(path: &Path, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Result<()> {
@@ -123,9 +125,25 @@ pub(crate) fn temporary_beside(path: &Path) -> PathBuf {
     folder_of(path).join(format!(".{name}.{}-{nanos}.part", std::process::id()))
 }
 
-/// Returns `true` if a file is one of the temporary files of [`replace`], which a kill leaves behind.
-pub(crate) fn is_temporary(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
+/// Lists the files of a folder whose names `wanted` accepts, in the order of their paths.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub(crate) fn named(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
+    let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
+    let mut paths = vec![];
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if wanted(&path.file_name().unwrap_or_default().to_string_lossy()) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Returns `true` for the name of a temporary file of [`replace`], which a kill leaves behind.
+pub(crate) fn is_temporary(name: &str) -> bool {
     let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part"));
     let number = inner.and_then(|name| name.rsplit_once('.'));
     number.is_some_and(|(name, number)| {
@@ -157,6 +175,7 @@ mod tests {
         write_whole(&path, true, |w| w.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(is_temporary(&temporary_beside(&path)) && !is_temporary(&path));
+        fs::write(temporary_beside(&path), "").unwrap();
+        assert_eq!(named(folder.path(), is_temporary).unwrap().len(), 1);
     }
 }

@@ -1,5 +1,6 @@
 //! Origin of a result: the command that reproduces it, the version and the machine.
 
+use super::files;
 use super::store::Shard;
 use attnlab_core::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -51,18 +52,8 @@ impl Origin {
     /// # Errors
     /// When a file exists but cannot be read.
     pub fn read(folder: &Path) -> Result<Vec<Origin>> {
-        let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
-        let mut paths = vec![];
-        for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-            let path = entry.map_err(unreadable)?.path();
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            if name.starts_with("made-by") && name.ends_with(".json") {
-                paths.push(path);
-            }
-        }
-        paths.sort();
         let mut origins = vec![];
-        for path in paths {
+        for path in files::named(folder, |name| name.starts_with("made-by") && name.ends_with(".json"))? {
             for origin in Self::read_file(&path)? {
                 if !origins.contains(&origin) {
                     origins.push(origin);

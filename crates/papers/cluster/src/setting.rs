@@ -46,8 +46,8 @@ pub fn uniform(d: usize, n: usize, rng: &mut Generator) -> Result<Array2<f64>> {
     directions(normal_matrix(d, n, rng).view())
 }
 
-/// Draws the rows of n tokens for pure attention: one that they share, of variance 1, and residuals from their mean, of
-/// standard deviation `start` before it is taken off.
+/// Draws n tokens for pure attention: a row that they share, of variance 1, and residuals of standard deviation `start`,
+/// less their mean.
 pub fn rows(n: usize, d: usize, start: f64, streams: &Streams) -> Tokens {
     let shared = normal_matrix(1, d, &mut streams.part("shared", 0)).row(0).to_owned();
     let residuals = normal_matrix(n, d, &mut streams.part("residuals", 0)) * start;

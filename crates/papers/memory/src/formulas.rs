@@ -6,7 +6,7 @@ use crate::theory::sphere;
 use attnlab_core::params::Domain;
 use attnlab_lab::formula::Formula;
 
-/// All closed forms of this room.
+/// Returns all closed forms of this room.
 pub fn formulas() -> Vec<Formula> {
     vec![
         Formula {

@@ -97,7 +97,7 @@ impl<'a> Pass<'a> {
         Pass { law, n, d, keys, queries, masses }
     }
 
-    /// Velocities of the tokens `rows`, token by token.
+    /// Computes the velocities of the tokens `rows`, token by token.
     #[inline(always)]
     fn rows(&self, rows: std::ops::Range<usize>, out: &mut [f64]) {
         let mut scores = [0.0; BLOCK];
@@ -124,8 +124,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// Number that is taken off the scores of a row before their exponential. By Cauchy and Schwarz no score is above
-    /// |β Bᵀθ|, the keys being unit vectors; where scores may lie too far below it, the largest one is sought.
+    /// Returns the number that is taken off the scores of a row before their exponential: by Cauchy and Schwarz no score
+    /// is above |β Bᵀθ|, the keys being unit vectors; where scores may lie too far below it, the largest one.
     #[inline(always)]
     fn shift(&self, query: &[f64], visible: usize, scores: &mut [f64; BLOCK]) -> f64 {
         if self.law.normalisation == Normalisation::Uniform {

@@ -24,7 +24,7 @@ pub fn to_csv(columns: &[Column], rows: usize, to: &mut dyn Write) -> io::Result
 /// When the rows cannot be read, or the file not written; the latter names no path.
 pub fn write_csv(stored: &Stored, to: &mut dyn Write) -> Result<()> {
     let failed = |e| Error::unwritable("the table (CSV)", e);
-    let layout = Layout::of(stored)?;
+    let layout = Layout::scan(stored)?;
     let mut table = csv::Writer::from_writer(to);
     let mut begun = false;
     layout.for_each_block(stored, |columns, rows| {

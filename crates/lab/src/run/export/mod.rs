@@ -91,7 +91,7 @@ impl Layout {
     ///
     /// # Errors
     /// When the rows cannot be read.
-    pub fn of(stored: &Stored) -> Result<Layout> {
+    pub fn scan(stored: &Stored) -> Result<Layout> {
         let mut layout = Layout::default();
         stored.for_each(|row| layout.add(row))?;
         Ok(layout)

@@ -31,7 +31,7 @@ const GROUP: usize = 1 << 17;
 /// # Errors
 /// When the rows cannot be read, or the file not written; the latter names no path.
 pub fn write_parquet(stored: &Stored, to: &mut Sink) -> Result<()> {
-    let layout = Layout::of(stored)?;
+    let layout = Layout::scan(stored)?;
     let schema = batch(&layout.columns(&[])?)?.schema();
     let groups = WriterProperties::builder().set_max_row_group_row_count(Some(GROUP));
     let mut writer = ArrowWriter::try_new(to, schema, Some(groups.build())).map_err(|e| failed(&e))?;

@@ -72,7 +72,7 @@ impl Stopping<'_> {
     }
 }
 
-/// How far the rows of a cell lead.
+/// Progress of the stopping rule through the rows of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Followed {
     /// Number of trials at the last decision.

@@ -74,7 +74,7 @@ pub struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// Creates the frame of a run whose cells are not known.
-    pub fn of(manifest: &'a Manifest) -> Self {
+    pub fn without_cells(manifest: &'a Manifest) -> Self {
         Frame { manifest, cells: None }
     }
 

@@ -1,6 +1,7 @@
 //! Inputs of a run in its folder: compared when it is opened, and completed while it goes on.
 
 use super::{Manifest, Shard, not_json, replace};
+use crate::run::files;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::{self, Input, Inputs, SETTINGS};
 use rayon::prelude::*;
@@ -154,17 +155,7 @@ fn file_of(shard: Shard) -> String {
 
 /// Lists the files of the inputs of shards.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
-    let mut files = vec![];
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.starts_with("inputs-") && name.ends_with(".json") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
+    files::named(folder, |name| name.starts_with("inputs-") && name.ends_with(".json"))
 }
 
 /// Reads the inputs of every shard.

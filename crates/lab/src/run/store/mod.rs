@@ -58,7 +58,7 @@ pub const SCHEMA: u32 = 1;
 /// Folder beside the rows for the checkpoints of long trials.
 pub const CHECKPOINTS: &str = "checkpoints";
 
-/// How a folder is opened for writing.
+/// Options of [`Store::open`].
 #[derive(Clone, Debug, Default)]
 pub struct Opening {
     /// Part of the run that this process computes.

@@ -1,8 +1,8 @@
 //! Reading of rows into memory, for runs that fit there.
 
-use super::{Frame, Manifest, Row, Stored};
+use super::{Frame, Manifest, Row, Shard, Stored};
+use crate::run::files;
 use attnlab_core::error::{Error, Result};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Rows read from a folder.
@@ -21,7 +21,7 @@ pub struct Rows {
 /// different rows for one trial.
 pub fn read(folder: &Path) -> Result<Rows> {
     let manifest = Manifest::of_folder(folder)?;
-    in_memory(&Stored::scan(row_files(folder)?, &Frame::of(&manifest))?)
+    in_memory(&Stored::scan(row_files(folder)?, &Frame::without_cells(&manifest))?)
 }
 
 /// Reads every `rows*.jsonl` of several folders of one run.
@@ -33,7 +33,7 @@ pub fn read_all<P: AsRef<Path>>(folders: &[P]) -> Result<Rows> {
     let Some(manifest) = common_manifest(&folders, true)? else {
         return Ok(Rows::default());
     };
-    in_memory(&Stored::scan(all_row_files(&folders)?, &Frame::of(&manifest))?)
+    in_memory(&Stored::scan(all_row_files(&folders)?, &Frame::without_cells(&manifest))?)
 }
 
 fn in_memory(stored: &Stored) -> Result<Rows> {
@@ -83,17 +83,8 @@ pub fn by_cell(rows: &[Row]) -> Vec<&[Row]> {
 /// # Errors
 /// A folder that cannot be read.
 pub fn row_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
-    let mut files = vec![];
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name == "rows.jsonl" || (name.starts_with("rows-") && name.ends_with(".jsonl")) {
-            files.push(path);
-        }
-    }
-    files.sort();
-    Ok(files)
+    let whole = Shard::WHOLE.file();
+    files::named(folder, |name| name == whole || (name.starts_with("rows-") && name.ends_with(".jsonl")))
 }
 
 /// Lists the files of rows of several folders, each once.

@@ -36,56 +36,43 @@ impl Repair {
     /// File beside the rows for the lines that were set aside.
     pub const ASIDE: &'static str = "set-aside.jsonl";
 
-    /// Finds every line of the files of `folder` that is no row of its run. Of two different rows for one trial
-    /// both are wrong, as nobody can say which is right.
+    /// Finds every line of the files of `folder` that is no row of its run. Where rows for one trial differ all of
+    /// them are wrong, as nobody can say which is right.
     ///
     /// # Errors
     /// A folder or a file that cannot be read.
     pub fn find(folder: &Path, frame: &Frame) -> Result<Repair> {
-        let mut repair = Repair { leftovers: leftovers(folder)?, ..Repair::default() };
-        // The first row of each trial: hash of its line, file and number.
-        let mut first: HashMap<(u64, u64), (u64, PathBuf, u64)> = HashMap::new();
-        let mut wrong: HashMap<(PathBuf, u64), String> = HashMap::new();
-        for path in super::row_files(folder)? {
-            let mut lines = Lines::open(&path)?;
-            while let Some(line) = lines.next()? {
-                let place = (path.clone(), line.number);
-                let judged = match line.content {
-                    Content::Torn => Err("was torn by a kill".to_string()),
-                    Content::Broken(why) => Err(why),
-                    Content::Row(row) => frame.cell(&row).map(|cell| (cell, row.trial)),
-                };
-                let trial = match judged {
-                    Ok(trial) => trial,
-                    Err(why) => {
-                        wrong.insert(place, why);
-                        continue;
-                    }
-                };
-                repair.kept += 1;
-                let Some((check, file, number)) = first.get(&trial) else {
-                    first.insert(trial, (line.check, path.clone(), line.number));
-                    continue;
-                };
-                if *check != line.check {
-                    let differs = |file: &Path, number: u64| {
-                        let file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                        format!("is another row for its trial than line {number} of {file}")
-                    };
-                    repair.kept -= 1;
-                    let other = (file.clone(), *number);
-                    if !wrong.contains_key(&other) {
-                        repair.kept -= 1;
-                    }
-                    wrong.insert(other, differs(&path, line.number));
-                    wrong.insert(place, differs(file, *number));
+        let row_files = super::row_files(folder)?;
+        let mut faults = vec![];
+        let mut trials: HashMap<(u64, u64), Trial> = HashMap::new();
+        for_each_line(&row_files, frame, |place, line| match line {
+            Err(why) => faults.push((place, why)),
+            Ok((trial, check)) => {
+                let known = trials.entry(trial).or_insert(Trial { check, first: place, other: None, rows: 0 });
+                known.rows += 1;
+                if known.check != check {
+                    known.other.get_or_insert(place);
                 }
             }
+        })?;
+        let kept = trials.values().filter(|trial| trial.other.is_none()).map(|trial| trial.rows).sum();
+        trials.retain(|_, trial| trial.other.is_some());
+        if !trials.is_empty() {
+            for_each_line(&row_files, frame, |place, line| {
+                let Ok((trial, check)) = line else { return };
+                let Some(Trial { check: of_first, first, other: Some(other), .. }) = trials.get(&trial) else { return };
+                let (file, number) = if check == *of_first { *other } else { *first };
+                let file = row_files[file].file_name().unwrap_or_default().display();
+                faults.push((place, format!("is another row for its trial than line {number} of {file}")));
+            })?;
         }
-        let fault = |((file, line), why)| Fault { file, line, why };
-        repair.faults = wrong.into_iter().map(fault).collect();
-        repair.faults.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
-        Ok(repair)
+        faults.sort();
+        let fault = |((file, line), why): (Place, String)| Fault { file: row_files[file].clone(), line, why };
+        Ok(Repair {
+            faults: faults.into_iter().map(fault).collect(),
+            kept,
+            leftovers: files::named(folder, files::is_temporary)?,
+        })
     }
 
     /// Returns `true` if nothing is wrong.
@@ -119,6 +106,41 @@ impl Repair {
     }
 }
 
+/// Place of a line: index of its file, and its number there, counted from 1.
+type Place = (usize, u64);
+
+/// Rows of one trial.
+struct Trial {
+    /// Hash of the line of the first.
+    check: u64,
+    /// Place of the first.
+    first: Place,
+    /// Place of the first one that differs from it.
+    other: Option<Place>,
+    /// Number of rows.
+    rows: u64,
+}
+
+/// Calls `then` with the place of every line, and with cell, number and hash of a row or the reason why it is none.
+fn for_each_line(
+    files: &[PathBuf],
+    frame: &Frame,
+    mut then: impl FnMut(Place, std::result::Result<((u64, u64), u64), String>),
+) -> Result<()> {
+    for (file, path) in files.iter().enumerate() {
+        let mut lines = Lines::open(path)?;
+        while let Some(line) = lines.next()? {
+            let row = match line.content {
+                Content::Torn => Err("was torn by a kill".to_string()),
+                Content::Broken(why) => Err(why),
+                Content::Row(row) => frame.cell(&row).map(|cell| ((cell, row.trial), line.check)),
+            };
+            then((file, line.number), row);
+        }
+    }
+    Ok(())
+}
+
 /// Moves the lines of these numbers, ascending, from `path` to the file of wrong lines.
 fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
     let aside = folder.join(Repair::ASIDE);
@@ -134,40 +156,37 @@ fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
         }
     }
     to.sync_all().map_err(|e| Error::io(&aside, e, advice))?;
-    let mut failed = None;
-    let replaced = files::replace(path, |to| {
-        let mut copy = || -> Result<()> {
-            let mut lines = Lines::open(path)?;
-            while let Some(line) = lines.next()? {
-                if !is_wrong(line.number) {
-                    let written = to.write_all(lines.bytes());
-                    written.map_err(|e| Error::io(path, e, advice))?;
-                }
+    files::replace_by(path, advice, |to| {
+        let mut lines = Lines::open(path)?;
+        while let Some(line) = lines.next()? {
+            if !is_wrong(line.number) {
+                to.write_all(lines.bytes()).map_err(|e| Error::io(path, e, advice))?;
             }
-            Ok(())
-        };
-        copy().map_err(|e| {
-            failed = Some(e);
-            std::io::Error::other("not read")
-        })
-    });
-    match (failed, replaced) {
-        (Some(e), _) => Err(e),
-        (None, Err(e)) => Err(Error::io(path, e, advice)),
-        (None, Ok(())) => Ok(()),
-    }
+        }
+        Ok(())
+    })
 }
 
-/// Lists the temporary files that killed processes have left in a folder.
-fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
-    let mut paths = vec![];
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if files::is_temporary(&path) {
-            paths.push(path);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::store::{Manifest, Opening, Row, Store};
+    use serde_json::{Map, json};
+
+    #[test]
+    fn every_copy_of_a_disputed_row_is_set_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = Manifest::new("demo", 5, Map::new());
+        let store = Store::open(folder.path(), &manifest, &Opening::default()).unwrap();
+        for (trial, snr) in [(0, 1.0), (0, 1.0), (0, 2.0), (0, 1.0), (1, 1.0)] {
+            let data = json!({"snr": snr}).as_object().unwrap().clone();
+            store.append(&Row::new(&manifest, 7, trial, Map::new(), data)).unwrap();
         }
+        drop(store);
+        let frame = Frame::without_cells(&manifest);
+        let repair = Repair::apply(folder.path(), &frame).unwrap();
+        assert_eq!(repair.faults.iter().map(|fault| fault.line).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        assert_eq!(repair.kept, 1);
+        assert!(Repair::find(folder.path(), &frame).unwrap().is_clean());
     }
-    paths.sort();
-    Ok(paths)
 }

@@ -298,7 +298,7 @@ fn hypotheses(places: &[&Data]) -> Option<String> {
     (all > 0).then(|| format!("{holding} of {all} hypotheses of Theorem 1 hold everywhere{failing}."))
 }
 
-/// What a block does to the SNR in the subspaces of its heads, and the share of the first token.
+/// Effect of a block on the SNR in the subspaces of its heads, and the share of the first token.
 fn of_blocks(places: &[&Data]) -> Option<String> {
     let of = |part: &'static str, name: &'static str| spread(places, move |data| number(within(data, part)?, name));
     let beside =

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-/// What trials share, such as opened files. It follows from the settings beside it: a copy begins without, and comparisons
+/// State that trials share, such as opened files. It follows from the settings beside it: a copy begins without, and comparisons
 /// leave it out.
 #[derive(Debug, Default)]
 pub struct Shared<T>(T);

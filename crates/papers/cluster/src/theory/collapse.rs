@@ -69,7 +69,7 @@ pub fn composite_norm(matrix: ArrayView2<f64>) -> f64 {
     column_norm(matrix).sqrt() * column_norm(matrix.t()).sqrt()
 }
 
-/// The norm ‖M‖_1, the largest absolute sum of a column.
+/// Computes the norm ‖M‖_1, the largest absolute sum of a column.
 fn column_norm(matrix: ArrayView2<f64>) -> f64 {
     let sums = matrix.columns().into_iter().map(|column| column.fold(0.0, |sum, x| sum + x.abs()));
     sums.fold(0.0, f64::max)

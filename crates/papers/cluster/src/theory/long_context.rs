@@ -167,7 +167,7 @@ pub fn transition(delta: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Where nothing cancels yet, the distance is that of the cosine.
+    /// At small n, where nothing cancels, against the cosine itself.
     #[test]
     fn the_distance_is_that_of_the_cosine() {
         for (rho, kappa) in [(0.3, 0.7), (0.1, 1.0), (0.6, 1.0), (0.9, 1.0), (0.4, 1.4)] {

@@ -34,7 +34,7 @@ impl Stored {
     }
 }
 
-/// β M².
+/// Computes β M².
 fn strength(params: &Params) -> f64 {
     params.get(BETA) * length(params).powi(2)
 }

@@ -9,7 +9,7 @@ mod weight;
 use attnlab_lab::claim::Claim;
 use std::sync::Arc;
 
-/// All claims, paper by paper.
+/// Returns all claims, paper by paper.
 pub fn all() -> Vec<Arc<dyn Claim>> {
     vec![
         Arc::new(energy::Descent::default()),

@@ -23,7 +23,7 @@ const WRONG: f64 = 0.05;
 const MOST: f64 = 200_000.0;
 
 impl Threshold {
-    /// Numbers of patterns below and above the threshold.
+    /// Computes the numbers of patterns below and above the threshold.
     fn loads(&self, params: &Params) -> [f64; 2] {
         let alpha = threshold(params.get(LAMBDA)) + self.shift;
         [-1.0, 1.0].map(|side| {

@@ -13,12 +13,12 @@ pub(super) fn others(d: usize, n: usize, kappa: f64, streams: &Streams) -> Resul
     Ok(cosines.iter().skip(1).map(|u| (kappa * (u - 1.0)).exp()).collect())
 }
 
-/// Estimates the time of [`others`], in seconds.
+/// Estimates the processor time (s) of [`others`].
 pub(super) fn seconds(d: f64, n: f64) -> f64 {
     n * (d + 1.0) * 2e-8
 }
 
-/// κ = λd.
+/// Computes κ = λd.
 pub(super) fn kappa(params: &Params) -> f64 {
     params.get(LAMBDA) * params.real(DIM)
 }
@@ -42,7 +42,7 @@ pub struct Weight {
     patterns: usize,
 }
 
-/// Number of trials that the band needs.
+/// Computes the number of trials that the band needs.
 fn needed(params: &Params) -> f64 {
     (ERRORS / (0.75 * BAND)).powi(2) * scatter(params.get(DIM), kappa(params)) / (params.real(PATTERNS) - 1.0)
 }
