@@ -3,7 +3,7 @@
 use super::store::Shard;
 use attnlab_core::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Origin of a result: command, version and machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +51,22 @@ impl Origin {
     /// # Errors
     /// When a file exists but cannot be read.
     pub fn read(folder: &Path) -> Result<Vec<Origin>> {
+        let mut origins = vec![];
+        for path in Self::files(folder)? {
+            for origin in Self::read_file(&path)? {
+                if !origins.contains(&origin) {
+                    origins.push(origin);
+                }
+            }
+        }
+        Ok(origins)
+    }
+
+    /// Lists the files of origins in a folder.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
         let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
         let mut paths = vec![];
         for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -61,15 +77,7 @@ impl Origin {
             }
         }
         paths.sort();
-        let mut origins = vec![];
-        for path in paths {
-            for origin in Self::read_file(&path)? {
-                if !origins.contains(&origin) {
-                    origins.push(origin);
-                }
-            }
-        }
-        Ok(origins)
+        Ok(paths)
     }
 
     fn read_file(path: &Path) -> Result<Vec<Origin>> {

@@ -2,10 +2,10 @@
 
 use super::lines::{Content, Lines};
 use super::owner::busy;
-use super::{Frame, Owner};
+use super::{Frame, Owner, SUMMARY};
 use crate::run::files;
 use attnlab_core::error::{Error, Result};
-use std::collections::HashMap;
+use attnlab_core::rng::hash;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,58 +32,65 @@ pub struct Repair {
     pub leftovers: Vec<PathBuf>,
 }
 
+/// Row of the run.
+struct Seen {
+    cell: u64,
+    trial: u64,
+    /// Hash of the row.
+    check: u64,
+    /// Place of its file.
+    file: usize,
+    line: u64,
+}
+
 impl Repair {
     /// File beside the rows for the lines that were set aside.
     pub const ASIDE: &'static str = "set-aside.jsonl";
 
-    /// Finds every line of the files of `folder` that is no row of its run. Of two different rows for one trial
-    /// both are wrong, as nobody can say which is right.
+    /// Finds every line of the files of `folder` that is no row of its run. Of different rows for one trial
+    /// all are wrong, as nobody can say which is right.
     ///
     /// # Errors
     /// A folder or a file that cannot be read.
     pub fn find(folder: &Path, frame: &Frame) -> Result<Repair> {
         let mut repair = Repair { leftovers: leftovers(folder)?, ..Repair::default() };
-        // The first row of each trial: hash of its line, file and number.
-        let mut first: HashMap<(u64, u64), (u64, PathBuf, u64)> = HashMap::new();
-        let mut wrong: HashMap<(PathBuf, u64), String> = HashMap::new();
-        for path in super::row_files(folder)? {
-            let mut lines = Lines::open(&path)?;
+        let files = super::row_files(folder)?;
+        let mut rows: Vec<Seen> = vec![];
+        for (file, path) in files.iter().enumerate() {
+            let mut lines = Lines::open(path)?;
             while let Some(line) = lines.next()? {
-                let place = (path.clone(), line.number);
                 let judged = match line.content {
                     Content::Torn => Err("was torn by a kill".to_string()),
                     Content::Broken(why) => Err(why),
-                    Content::Row(row) => frame.cell(&row).map(|cell| (cell, row.trial)),
+                    Content::Row(row) => frame.cell(&row).map(|cell| (cell, row)),
                 };
-                let trial = match judged {
-                    Ok(trial) => trial,
-                    Err(why) => {
-                        wrong.insert(place, why);
-                        continue;
-                    }
-                };
-                repair.kept += 1;
-                let Some((check, file, number)) = first.get(&trial) else {
-                    first.insert(trial, (line.check, path.clone(), line.number));
-                    continue;
-                };
-                if *check != line.check {
-                    let differs = |file: &Path, number: u64| {
-                        let file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                        format!("is another row for its trial than line {number} of {file}")
-                    };
-                    repair.kept -= 1;
-                    let other = (file.clone(), *number);
-                    if !wrong.contains_key(&other) {
-                        repair.kept -= 1;
-                    }
-                    wrong.insert(other, differs(&path, line.number));
-                    wrong.insert(place, differs(file, *number));
+                match judged {
+                    Ok((cell, row)) => rows.push(Seen {
+                        cell,
+                        trial: row.trial,
+                        // Rows are compared, not their spelling.
+                        check: hash(super::line_of(&row)?.as_bytes()),
+                        file,
+                        line: line.number,
+                    }),
+                    Err(why) => repair.faults.push(Fault { file: path.clone(), line: line.number, why }),
                 }
             }
         }
-        let fault = |((file, line), why)| Fault { file, line, why };
-        repair.faults = wrong.into_iter().map(fault).collect();
+        rows.sort_unstable_by_key(|row| (row.cell, row.trial, row.file, row.line));
+        for trial in rows.chunk_by(|a, b| (a.cell, a.trial) == (b.cell, b.trial)) {
+            let first = &trial[0];
+            let Some(different) = trial.iter().find(|row| row.check != first.check) else {
+                repair.kept += trial.len() as u64;
+                continue;
+            };
+            for row in trial {
+                let other = if row.check == first.check { different } else { first };
+                let name = files[other.file].file_name().unwrap_or_default().to_string_lossy();
+                let why = format!("is another row for its trial than line {} of {name}", other.line);
+                repair.faults.push(Fault { file: files[row.file].clone(), line: row.line, why });
+            }
+        }
         repair.faults.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
         Ok(repair)
     }
@@ -158,13 +165,28 @@ fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
     }
 }
 
+/// Deletes the temporary files that killed processes have left beside the rows. This process owns the folder, so that no
+/// other one is writing them; pictures and tables may be written by others.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub(super) fn delete_leftovers(folder: &Path) -> Result<()> {
+    for path in leftovers(folder)? {
+        if files::replaced_by(&path).is_some_and(|name| files::is_of_run(name) || SUMMARY.contains(&name)) {
+            // One that cannot be deleted only takes room, and `attnlab repair` names it.
+            let _ = fs::remove_file(&path);
+        }
+    }
+    Ok(())
+}
+
 /// Lists the temporary files that killed processes have left in a folder.
 fn leftovers(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
     let mut paths = vec![];
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        if files::is_temporary(&path) {
+        if files::replaced_by(&path).is_some() {
             paths.push(path);
         }
     }
