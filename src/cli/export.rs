@@ -10,7 +10,7 @@ use attnlab_lab::run::store::Manifest;
 #[cfg(not(feature = "parquet"))]
 use attnlab_lab::run::store::Stored;
 use clap::ValueEnum;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
