@@ -10,7 +10,7 @@ use attnlab_lab::run::store::Manifest;
 #[cfg(not(feature = "parquet"))]
 use attnlab_lab::run::store::Stored;
 use clap::ValueEnum;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,7 +71,6 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     let path = args.out.clone().unwrap_or_else(default);
     args.format.ensure_built()?;
     Manifest::of_folder(&args.folder)?;
-    ensure_no_rows(&path)?;
     files::ensure_free(&path, args.force)?;
     let stored = folder::rows(&args.folder, catalogue)?;
     folder::note_dropped(&stored.dropped());
@@ -90,19 +89,6 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     })?;
     out.line(&path.display().to_string())?;
     Ok(Status::Expected)
-}
-
-/// Refuses to replace files that attnlab keeps rows in, with --force too.
-fn ensure_no_rows(path: &Path) -> Result<()> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let kept = (name.starts_with("rows") && name.ends_with(".jsonl")) || name == Manifest::FILE;
-    match kept && path.exists() {
-        true => Err(Error::Content {
-            path: path.to_path_buf(),
-            problem: "it belongs to a run and is left as it is. Choose another file with --out".into(),
-        }),
-        false => Ok(()),
-    }
 }
 
 #[cfg(feature = "parquet")]

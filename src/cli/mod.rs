@@ -27,12 +27,13 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::claim::Claim;
-use attnlab_lab::command::{Out, STOPPED, Status, input, note, pipe_closed, stop_after, stop_on_signals};
+use attnlab_lab::command::{Out, STOPPED, Status, input, note, pipe_closed, stop_after, stop_on_signals, unwritten};
 use attnlab_lab::run::schedule::no_thread;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::error::Error as _;
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -219,8 +220,13 @@ fn usage(error: &clap::Error) -> u8 {
     if let Some(refused) = refusal(error) {
         return finish(Err(refused));
     }
-    // A closed standard error is ignored.
-    let _ = error.print();
+    let printed = error.print().and_then(|()| std::io::stdout().flush());
+    // Help and the version are results; a closed standard error is ignored.
+    if let Err(e) = printed
+        && !error.use_stderr()
+    {
+        return finish(Err(unwritten(e)));
+    }
     u8::try_from(error.exit_code()).unwrap_or(2)
 }
 

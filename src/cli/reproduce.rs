@@ -18,7 +18,7 @@ Examples:
   attnlab reproduce --seed 1 --out runs/seed1
   attnlab reproduce --only aot.mssa_is_mhsa snr_per_layer
   attnlab reproduce --times 10                  ten times the trials of every claim, beside the verdicts that are there
-  attnlab reproduce --force                     starts anew, without the rows in the folder
+  attnlab reproduce --seed 2 --force            in the same folder: deletes the rows of the other seed
 
 Writes report.html, plots/ and the rows behind them into the folder. A run that was stopped goes on
 where it was: give the same command again. Exit status 0: every verdict is the expected one; 1: some
@@ -49,7 +49,7 @@ pub struct Args {
     /// Go on with twice the trials, up to 128 times, where they do not decide
     #[arg(long)]
     until_decided: bool,
-    /// Start anew: delete the rows that the folder holds
+    /// Delete the rows of another run that the folder holds
     #[arg(long)]
     force: bool,
     /// Keep the rows that another build of attnlab has computed; rows and reports then name every build

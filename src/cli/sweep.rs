@@ -58,7 +58,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     let words = [file, &folder].map(|path| quoted(&path.display().to_string()));
     let command = format!("attnlab sweep {} --out {}", words[0], words[1]);
     let options = GridOptions { command: Some(&command), ..args.rows.grid() };
-    let finished = plan.with_grid(|grid| grid.run(&folder, options, &Bar::resumable()))?;
+    let finished = sweep::run_plan(&plan, &folder, options, &Bar::resumable())?;
     note_trials(&finished.dropped, finished.resumed, finished.computed);
     if args.rows.shard.is_whole() {
         finish(&plan, &finished, &folder, out)?;

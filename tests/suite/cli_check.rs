@@ -56,6 +56,20 @@ fn every_formula_is_shown() {
     }
 }
 
+/// Results that a full disk does not take are not taken for written; help and the version are results too.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_an_error() {
+    for arguments in [&["--help"][..], &["sweep", "--help"], &["--version"], &["list"]] {
+        let full = std::fs::File::create("/dev/full").unwrap();
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
+        let output = command.args(arguments).stdout(full).stderr(Stdio::piped()).output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
+        assert!(told.contains("standard output: No space left on device"), "{told}");
+    }
+}
+
 /// `attnlab check --all --json | head -1`: the reader goes away, and nobody panics.
 #[test]
 fn a_closed_pipe_ends_the_command_quietly() {

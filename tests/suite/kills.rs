@@ -119,6 +119,10 @@ fn kills_change_nothing() {
             assert!(found.contains(&beside()[0]) && found.contains("left by a killed process"), "{found}");
             assert!(repair(&["--apply"]).status.success());
             assert!(beside().is_empty());
+            // The run itself, which has the folder, deletes it too.
+            killed(&victim, pause::AFTER_REPLACEMENTS, 0, || !beside().is_empty());
+            completed(&victim);
+            assert!(beside().is_empty());
         }
         assert!(completed(&victim) == whole, "{:?}", victim.arguments);
     }

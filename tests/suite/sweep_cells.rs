@@ -162,6 +162,15 @@ fn a_sweep_over_the_settings_of_an_experiment() {
     assert_eq!(parts[3].rows, rows[6..]);
 }
 
+/// A sweep over a claim makes its cells when they are needed; those of an experiment are held.
+#[test]
+fn an_experiment_of_too_many_cells_is_refused_at_once() {
+    let text = "experiment = 'snr_per_layer'\n[axes]\neta = { from = 0.1, to = 0.5, steps = 1000 }\n\
+                figure4_delta = { from = 0.1, to = 0.5, steps = 1000 }\n";
+    let error = Plan::new(&parse(text), &CATALOGUE).err().unwrap().to_string();
+    assert!(error.contains("axes = 1000000 cells or more: must make at most 400000 cells"), "{error}");
+}
+
 /// The printed schema is a sweep file that can be run, and the handbook shows it.
 #[test]
 fn the_schema_is_true() {

@@ -142,6 +142,10 @@ fn two_rows_for_one_trial_are_both_named() {
     assert!(told(&output).contains("rows.jsonl, line 13"), "{}", told(&output));
     let found = told(&done(&["repair", &out, "--apply"]));
     assert!(found.contains("11 rows are right, 2 lines are wrong"), "{found}");
+    // A third row like the first decides nothing.
+    fs::write(&rows, format!("{whole}{other}\n{first}\n")).unwrap();
+    let found = told(&done(&["repair", &out, "--apply"]));
+    assert!(found.contains("11 rows are right, 3 lines are wrong"), "{found}");
     // The same row twice is the same row.
     fs::write(&rows, format!("{whole}{first}\n")).unwrap();
     assert!(done(&["export", &out, "--force"]).status.success());
@@ -241,7 +245,12 @@ fn origins_are_noted_at_the_start_and_survive_a_merge() {
     };
     let (one, two) = (at("one", "0/2", "1"), at("two", "1/2", "2"));
     let merged = folder.path().join("merged").display().to_string();
-    assert!(done(&["merge", &one, &two, "--out", &merged]).status.success());
+    // Rows are never there without them.
+    let merge = ["merge", &one, &two, "--out", &merged];
+    let noted = Path::new(&merged).join("made-by.json");
+    kill(paused_by(pause::AFTER_REPLACEMENTS, &merge, || noted.exists()));
+    assert!(!Path::new(&merged).join("rows.jsonl").metadata().is_ok_and(|rows| rows.len() > 0));
+    assert!(done(&merge).status.success());
     let origins = fs::read_to_string(Path::new(&merged).join("made-by.json")).unwrap();
     assert!(origins.contains("1 thread,") && origins.contains("2 threads,"), "{origins}");
     assert!(origins.contains(&build_of(&merged)), "{origins}");
@@ -250,11 +259,40 @@ fn origins_are_noted_at_the_start_and_survive_a_merge() {
 /// Starts a command that waits before its first row, and returns when it has come there: `begun` is true then.
 #[track_caller]
 fn paused(arguments: &[&str], begun: impl Fn() -> bool) -> Child {
+    paused_by(pause::AFTER_ROWS, arguments, begun)
+}
+
+/// As [`paused`], before the first of whatever `variable` counts.
+#[track_caller]
+fn paused_by(variable: &str, arguments: &[&str], begun: impl Fn() -> bool) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
-    command.args(arguments).env(pause::AFTER_ROWS, "0").stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(arguments).env(variable, "0").stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    wait_until(&mut child, "the first row", begun);
+    wait_until(&mut child, variable, begun);
     child
+}
+
+/// A forced run takes over nothing from the one that it deletes: neither its machines nor its verdicts.
+#[test]
+fn a_forced_run_deletes_what_was_said_of_the_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = swept(folder.path(), "map", SWEEP, &[]);
+    let at = |name: &str| Path::new(&out).join(name);
+    let other = fs::read_to_string(at("made-by.json")).unwrap().replace("attnlab sweep", "elsewhere sweep");
+    fs::write(at("made-by-0-of-2.json"), other).unwrap();
+    let file = folder.path().join("b.toml").display().to_string();
+    fs::write(&file, SWEEP.replace("seed = 5", "seed = 6")).unwrap();
+    // It is deleted and written anew.
+    let text = || fs::read_to_string(at("run.json")).unwrap_or_default();
+    let child = paused(&["sweep", &file, "--out", &out, "--force"], || {
+        text().contains("\"seed\": 6") && at("made-by.json").exists()
+    });
+    for gone in ["cells.csv", "cells.jsonl", "made-by-0-of-2.json"] {
+        assert!(!at(gone).exists(), "{gone}");
+    }
+    kill(child);
+    let origins = fs::read_to_string(at("made-by.json")).unwrap();
+    assert!(origins.contains("b.toml") && !origins.contains("map.toml"), "{origins}");
 }
 
 /// While a process has a folder, no other one writes there, with and without `--force`: each of them says so or reads

@@ -34,7 +34,7 @@ pub struct Options {
     pub times: u64,
     /// Flag: inconclusive checks go on; see [`CheckOptions::until_decided`].
     pub until_decided: bool,
-    /// Flag: the rows in the folder are deleted first.
+    /// Flag: rows of another run in the folder are deleted.
     pub force: bool,
     /// Flag: rows of other builds are kept beside those of this one.
     pub mix_builds: bool,

@@ -25,9 +25,7 @@ impl Out {
     /// When the line cannot be written.
     pub fn line(&mut self, text: &str) -> Result<()> {
         let written = self.sink.write_all(format!("{text}\n").as_bytes());
-        written
-            .and_then(|()| self.sink.flush())
-            .map_err(|e| Error::io(Path::new(STDOUT), e, "Check the pipe and the disk"))
+        written.and_then(|()| self.sink.flush()).map_err(unwritten)
     }
 
     /// Writes one JSON object on one line. Infinities and NaN, which JSON lacks, become null.
@@ -38,6 +36,11 @@ impl Out {
         let text = serde_json::to_string(value).map_err(|e| Error::unwritable("a result (JSON)", e))?;
         self.line(&text)
     }
+}
+
+/// Returns the error for results that standard output does not take.
+pub fn unwritten(e: io::Error) -> Error {
+    Error::io(Path::new(STDOUT), e, "Check the pipe and the disk")
 }
 
 /// Writes one line to standard error; a closed standard error is ignored.

@@ -29,7 +29,8 @@ impl Begun {
         if !shard.is_whole() || files.iter().any(|file| file.exists()) {
             return Begun::default();
         }
-        let beside = [Owner::FILE, Origin::FILE].map(|name| folder.join(name));
+        // The lock goes last, since another process may begin once it is gone.
+        let beside = [Origin::FILE, Owner::FILE].map(|name| folder.join(name));
         files.extend(beside.into_iter().filter(|file| !file.exists()));
         let named = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty());
         let folders = named.take_while(|folder| !folder.exists()).map(Path::to_path_buf).collect();

@@ -1,5 +1,6 @@
 //! Result files, which are overwritten only on request and never written in part.
 
+use super::store::{Manifest, Repair};
 use attnlab_core::error::{Error, Result};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -25,11 +26,17 @@ pub(crate) fn abandon() {
     }
 }
 
-/// Refuses a path that exists, unless `force`. It is called before long work begins.
+/// Refuses a path that exists, unless `force`, and always a file that a run keeps beside its rows. It is called before
+/// long work begins.
 ///
 /// # Errors
 /// Names the file and how to continue.
 pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if is_of_run(&name) && path.exists() {
+        let problem = "it belongs to a run and is left as it is. Choose another file with --out".into();
+        return Err(Error::Content { path: path.to_path_buf(), problem });
+    }
     if path.is_dir() {
         let exists = io::Error::from(io::ErrorKind::IsADirectory);
         return Err(Error::io(path, exists, "Write the name of a file"));
@@ -45,6 +52,13 @@ pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
         return Err(Error::io(folder, missing, "Create this folder first"));
     }
     Ok(())
+}
+
+/// Returns `true` for the name of a file that cannot be made again: rows, those set aside, and whose they are.
+pub(super) fn is_of_run(name: &str) -> bool {
+    let kind = |prefix, suffix| name.starts_with(prefix) && name.ends_with(suffix);
+    let noted = [("rows", ".jsonl"), ("inputs-", ".json"), ("made-by", ".json")];
+    [Manifest::FILE, Repair::ASIDE].contains(&name) || noted.into_iter().any(|(prefix, suffix)| kind(prefix, suffix))
 }
 
 /// Writes a new file in full or not at all, by [`replace`].
@@ -142,15 +156,14 @@ pub(crate) fn named(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<
     Ok(paths)
 }
 
-/// Returns `true` for the name of a temporary file of [`replace`], which a kill leaves behind.
-pub(crate) fn is_temporary(name: &str) -> bool {
-    let inner = name.strip_prefix('.').and_then(|name| name.strip_suffix(".part"));
-    let number = inner.and_then(|name| name.rsplit_once('.'));
-    number.is_some_and(|(name, number)| {
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        let parts = number.split_once('-');
-        !name.is_empty() && parts.is_some_and(|(a, b)| digits(a) && digits(b))
-    })
+/// Returns the name of the file that a temporary file of [`replace`], which a kill leaves behind, was to replace; None for
+/// any other file.
+pub(crate) fn replaced_by(name: &str) -> Option<&str> {
+    let inner = name.strip_prefix('.')?.strip_suffix(".part")?;
+    let (name, (process, nanos)) =
+        inner.rsplit_once('.').and_then(|(name, rest)| Some((name, rest.split_once('-')?)))?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    (!name.is_empty() && digits(process) && digits(nanos)).then_some(name)
 }
 
 #[cfg(test)]
@@ -175,7 +188,18 @@ mod tests {
         write_whole(&path, true, |w| w.write_all(b"two")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"two");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        fs::write(temporary_beside(&path), "").unwrap();
-        assert_eq!(named(folder.path(), is_temporary).unwrap().len(), 1);
+        let temporary = temporary_beside(&path);
+        assert_eq!(replaced_by(&temporary.file_name().unwrap().to_string_lossy()), Some("rows.csv"));
+        assert_eq!(replaced_by("rows.csv"), None);
+        // With `force` too, the files of a run stay.
+        for name in
+            ["rows.jsonl", "rows-0-of-2.jsonl", "run.json", "made-by.json", "inputs-0-of-2.json", "set-aside.jsonl"]
+        {
+            let path = folder.path().join(name);
+            fs::write(&path, "kept").unwrap();
+            let error = write_whole(&path, true, |w| w.write_all(b"new")).unwrap_err();
+            assert!(error.to_string().contains("belongs to a run"), "{error}");
+            assert_eq!(fs::read(&path).unwrap(), b"kept");
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::files;
 use super::store::Shard;
 use attnlab_core::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Origin of a result: command, version and machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ impl Origin {
     /// When a file exists but cannot be read.
     pub fn read(folder: &Path) -> Result<Vec<Origin>> {
         let mut origins = vec![];
-        for path in files::named(folder, |name| name.starts_with("made-by") && name.ends_with(".json"))? {
+        for path in Self::files(folder)? {
             for origin in Self::read_file(&path)? {
                 if !origins.contains(&origin) {
                     origins.push(origin);
@@ -61,6 +61,14 @@ impl Origin {
             }
         }
         Ok(origins)
+    }
+
+    /// Lists the files of origins in a folder.
+    ///
+    /// # Errors
+    /// A folder that cannot be read.
+    pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+        files::named(folder, |name| name.starts_with("made-by") && name.ends_with(".json"))
     }
 
     fn read_file(path: &Path) -> Result<Vec<Origin>> {

@@ -62,11 +62,35 @@ pub fn merge_rows(
     for folder in &paths {
         origins.extend(Origin::read(folder)?);
     }
-    let opening = Opening { force: options.force, mix_builds: options.mix_builds, cells, ..Opening::default() };
+    let force = options.force && !is_among(out, &paths);
+    let opening = Opening { force, mix_builds: options.mix_builds, cells, ..Opening::default() };
     let store = Store::open(out, &plan.manifest, &opening)?;
-    let stored = store.replace(&rows)?;
+    // The rows are never there without their origins.
     for origin in origins {
         origin.note(out, Shard::WHOLE)?;
     }
+    let stored = store.replace(&rows)?;
     Ok((plan, Finished { resumed: stored.len() as u64, stored, computed: 0, dropped: rows.dropped() }))
+}
+
+/// Returns `true` if the folder of the result is one of those that are merged. Whatever run it holds by the time of
+/// writing, its rows must not be deleted for those that were read.
+fn is_among(out: &Path, folders: &[&Path]) -> bool {
+    let is_out = |folder: &&Path| matches!((folder.canonicalize(), out.canonicalize()), (Ok(a), Ok(b)) if a == b);
+    folders.iter().any(is_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_merged_is_known_by_any_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
+        std::fs::create_dir_all(&one).unwrap();
+        assert!(is_among(&one.join("."), &[&two, &one]));
+        // The folder of the result need not exist.
+        assert!(!is_among(&two, &[&one]) && !is_among(&two, &[&two]));
+    }
 }

@@ -190,16 +190,23 @@ pub fn run(
     progress: &dyn Progress,
 ) -> Result<Finished> {
     let plan = Plan::new(sweep, catalogue)?;
-    let inputs = Inputs::current().unwrap_or_default();
-    let report = inputs.within(|| {
+    let report = run_plan(&plan, out, options, progress)?;
+    if options.shard.is_whole() {
+        write_summary(&plan, &report.stored, out)?;
+    }
+    Ok(report)
+}
+
+/// Runs the trials of a plan that are missing in the folder `out`, without a summary of the cells.
+///
+/// # Errors
+/// As [`run`], but for the cells.
+pub fn run_plan(plan: &Plan, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<Finished> {
+    Inputs::current().unwrap_or_default().within(|| {
         if !options.force {
             store::ensure_same_inputs(out, &plan.manifest.id)?;
         }
         plan.ready()?;
         plan.with_grid(|grid| grid.run(out, options, progress))
-    })?;
-    if options.shard.is_whole() {
-        write_summary(&plan, &report.stored, out)?;
-    }
-    Ok(report)
+    })
 }

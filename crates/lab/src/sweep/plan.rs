@@ -310,17 +310,32 @@ impl ClaimCells {
     }
 }
 
+/// Largest number of cells of a sweep over an experiment: they are held in memory, 2.3 kB each (measured on
+/// `snr_per_layer`), so that all of them take less than 1 GB.
+const MAX_HELD: usize = 400_000;
+
+/// Refuses more cells of an experiment than fit into memory.
+fn ensure_held(cells: usize) -> Result<()> {
+    if cells <= MAX_HELD {
+        return Ok(());
+    }
+    let allowed = format!("must make at most {MAX_HELD} cells of an experiment. Write shorter axes");
+    Err(Error::invalid("axes", format!("{cells} cells or more"), allowed))
+}
+
 fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
     let defaults = entry.configure(false, None, &toml::Table::new())?.settings();
     let names: Vec<&str> = defaults.keys().map(String::as_str).collect();
     let (mut cells, mut pieces) = (vec![], vec![]);
     let combinations = sweep.combinations("setting", &names, defaults.clone())?;
+    ensure_held(combinations.product.len())?;
     for number in 0..combinations.product.len() {
         let (shown, set) = combinations.get(number)?;
         let built = configured(sweep, entry, &set, &defaults);
         let experiment = built.map_err(|e| in_cell(&shown, e))?;
         let added = experiment::cells(&*experiment).map_err(|e| in_cell(&shown, e))?;
         let from = cells.len();
+        ensure_held(from + added.len())?;
         let scalars = shown.clone().into_iter().filter(|(_, v)| !v.is_array());
         let scalars: Map<String, Value> = scalars.collect();
         cells.extend(added.into_iter().map(|cell| Cell { shown: with_axes(&cell.shown, scalars.clone()), ..cell }));

@@ -7,7 +7,7 @@ use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, VerdictKind, Witnes
 use crate::run::Row;
 use crate::run::check::{Assessment, assess};
 use crate::run::files;
-use crate::run::store::{Store, Stored, cell_name};
+use crate::run::store::{SUMMARY, Store, Stored, cell_name};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, Sequence};
 use rayon::prelude::*;
@@ -182,9 +182,6 @@ fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome
     Ok(of(weighed, seen))
 }
 
-/// Names of the files beside the rows.
-const FILES: [&str; 2] = ["cells.jsonl", "cells.csv"];
-
 /// Writes `cells.jsonl` and `cells.csv` into `folder` and returns what maps show of the cells. For a plan that is
 /// not a sweep over a claim it writes and returns nothing.
 ///
@@ -196,18 +193,18 @@ pub fn write_summary(plan: &Plan, stored: &Stored, folder: &Path) -> Result<Vec<
         return Ok(marks);
     }
     let _owner = Store::share(folder, &plan.manifest)?;
-    let [json, table] = FILES.map(|name| folder.join(name));
+    let [json, table] = SUMMARY.map(|name| folder.join(name));
     files::write_together([&json, &table], |[json, table]| {
         let mut table = csv::Writer::from_writer(table);
         for_each_summary(plan, stored, |cell| {
-            serde_json::to_writer(&mut *json, &cell).map_err(|e| failed(FILES[0], e.into()))?;
-            json.write_all(b"\n").map_err(|e| failed(FILES[0], e))?;
+            serde_json::to_writer(&mut *json, &cell).map_err(|e| failed(SUMMARY[0], e.into()))?;
+            json.write_all(b"\n").map_err(|e| failed(SUMMARY[0], e))?;
             let written = if marks.is_empty() { table.write_record(header(&cell)) } else { Ok(()) };
-            written.and_then(|()| table.write_record(record(&cell))).map_err(|e| failed(FILES[1], e.into()))?;
+            written.and_then(|()| table.write_record(record(&cell))).map_err(|e| failed(SUMMARY[1], e.into()))?;
             marks.push(cell.mark());
             Ok(())
         })?;
-        table.flush().map_err(|e| failed(FILES[1], e))
+        table.flush().map_err(|e| failed(SUMMARY[1], e))
     })?;
     Ok(marks)
 }

@@ -2,6 +2,7 @@
 
 use super::inputs::{self, NotedInputs};
 use super::owner::{busy, clear};
+use super::repair::delete_leftovers;
 use super::{Manifest, Opening, Owner, Shard, row_files};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::{Input, Inputs};
@@ -13,6 +14,9 @@ pub(super) fn claim(folder: &Path, wanted: &Manifest, how: &Opening) -> Result<(
     let run = Run { wanted, opened: recorder.records()? };
     let (owner, manifest) = match Owner::alone(folder)? {
         Some(owner) => {
+            if owner.is_protected() {
+                delete_leftovers(folder)?;
+            }
             let manifest = settle(folder, &run, how)?;
             match how.shard.is_whole() {
                 true => (owner, manifest),
@@ -51,17 +55,19 @@ impl Run<'_> {
         Ok(now)
     }
 
-    /// Describes the first difference from the run of the folder.
-    fn difference(&self, here: &Manifest) -> Result<Option<String>> {
-        let now = self.now(here)?;
-        Ok(here.difference(&now).or_else(|| inputs::added(&here.inputs, &self.opened)))
+    /// Describes the first difference of the run of the folder from this one as it is `now`.
+    fn difference(&self, here: &Manifest, now: &Manifest) -> Option<String> {
+        here.difference(now).or_else(|| inputs::added(&here.inputs, &self.opened))
     }
 
     /// Returns the manifest of a folder that this process shares, which must be that of the run.
     fn beside(&self, folder: &Path) -> Result<Manifest> {
-        match Manifest::read(folder)? {
-            Some(here) if self.difference(&here)?.is_none() && here.has_builds_of(self.wanted) => Ok(here),
-            _ => Err(busy(folder)),
+        let Some(here) = Manifest::read(folder)?.filter(|here| here.has_builds_of(self.wanted)) else {
+            return Err(busy(folder));
+        };
+        match self.difference(&here, &self.now(&here)?) {
+            None => Ok(here),
+            Some(_) => Err(busy(folder)),
         }
     }
 }
@@ -80,15 +86,18 @@ fn settle(folder: &Path, run: &Run, how: &Opening) -> Result<Manifest> {
         true => Manifest::read(folder).unwrap_or(None),
         false => Manifest::read(folder)?,
     };
-    if let Some(here) = here.as_mut().filter(|_| how.shard.is_whole())
-        && here.grows_to(&run.now(here)?)
+    // Hashing takes long where the inputs are large.
+    let now = here.as_ref().map(|here| run.now(here)).transpose()?;
+    if let Some((here, now)) = here.as_mut().zip(now.as_ref())
+        && how.shard.is_whole()
+        && here.grows_to(now)
     {
         ensure_no_shards(&files)?;
         here.settings = wanted.settings.clone();
     }
     let unknown = || format!("rows without {}, whose run is unknown", Manifest::FILE);
-    let problem = match &here {
-        Some(here) => run.difference(here)?,
+    let problem = match here.as_ref().zip(now.as_ref()) {
+        Some((here, now)) => run.difference(here, now),
         None => (rows > 0).then(unknown),
     };
     if let Some(problem) = problem {

@@ -1,5 +1,6 @@
 //! Inputs of a run in its folder: compared when it is opened, and completed while it goes on.
 
+use super::manifest::LONGEST;
 use super::{Manifest, Shard, not_json, replace};
 use crate::run::files;
 use attnlab_core::error::{Error, Result};
@@ -175,9 +176,13 @@ fn read(path: &Path) -> Result<Vec<Input>> {
     })
 }
 
-/// Writes JSON, unless the file has it already.
+/// Writes JSON, unless the file has it already. What could not be read again is refused.
 pub(super) fn write(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(|e| not_json(path, &e))? + "\n";
+    if text.len() as u64 > LONGEST {
+        let problem = format!("would be longer than {} MB. Write ranges where the axes are long lists", LONGEST >> 20);
+        return Err(Error::Content { path: path.to_path_buf(), problem });
+    }
     if fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes()) {
         return Ok(());
     }

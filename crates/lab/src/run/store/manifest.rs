@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Longest manifest (bytes) that is read.
-const LONGEST: u64 = 16 << 20;
+/// Longest manifest (bytes) that is written and read: an axis that lists a million values takes 25 MB.
+pub(super) const LONGEST: u64 = 64 << 20;
 
 /// Settings for the number of trials, of [experiments](crate::experiment::Experiment::trials) and of sweeps.
 pub const TRIALS: [&str; 2] = ["trials", "seeds"];
@@ -165,5 +165,26 @@ impl Manifest {
         };
         let show = |m: &Manifest| m.settings.get(changed).map_or("(not set)".into(), Value::to_string);
         differs(changed, &show(self), &show(wanted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_manifest_too_long_to_be_read_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(Manifest::FILE);
+        let mut manifest = Manifest::new("demo", 5, Map::new());
+        // An axis of a million values.
+        let values: Vec<f64> = (0..1_000_000).map(|i| 0.1 + 1.234_567e-6 * f64::from(i)).collect();
+        manifest.settings.insert("axis".into(), values.into());
+        inputs::write(&path, &manifest).unwrap();
+        assert_eq!(Manifest::read(folder.path()).unwrap(), Some(manifest.clone()));
+        manifest.settings.insert("text".into(), "x".repeat(LONGEST as usize).into());
+        let error = inputs::write(&path, &manifest).unwrap_err().to_string();
+        assert!(error.contains("would be longer than 64 MB"), "{error}");
+        assert!(Manifest::read(folder.path()).unwrap().is_some());
     }
 }

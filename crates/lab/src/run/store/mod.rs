@@ -58,6 +58,9 @@ pub const SCHEMA: u32 = 1;
 /// Folder beside the rows for the checkpoints of long trials.
 pub const CHECKPOINTS: &str = "checkpoints";
 
+/// Files beside the rows of a sweep over a claim for the verdicts of its cells.
+pub const SUMMARY: [&str; 2] = ["cells.jsonl", "cells.csv"];
+
 /// Options of [`Store::open`].
 #[derive(Clone, Debug, Default)]
 pub struct Opening {

@@ -1,6 +1,7 @@
 //! Owner of a folder: the lock under which rows are written and deleted.
 
-use super::Manifest;
+use super::{Manifest, SUMMARY};
+use crate::run::Origin;
 use attnlab_core::error::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -9,6 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Time to wait for another process that looks at the folder before it begins.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Time between two tries.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The right to write into a folder, until it is dropped or the process ends.
 ///
@@ -32,15 +35,20 @@ impl Owner {
     /// # Errors
     /// When the lock file cannot be made.
     pub fn alone(folder: &Path) -> Result<Option<Owner>> {
-        let mut file = open(folder)?;
-        match file.try_lock() {
-            Ok(()) => {
-                // Only for the message of another process.
-                let _ = sign(&mut file);
-                Ok(Some(Owner { file, locked: true }))
+        let begun = Instant::now();
+        loop {
+            let mut file = open(folder)?;
+            match file.try_lock() {
+                Ok(()) if is_in_place(&file, folder) || begun.elapsed() >= PATIENCE => {
+                    // Only for the message of another process.
+                    let _ = sign(&mut file);
+                    return Ok(Some(Owner { file, locked: true }));
+                }
+                // A run that failed has deleted it in between: whoever comes next locks another one.
+                Ok(()) => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(_)) => return Ok(Some(Owner { file, locked: false })),
             }
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(_)) => Ok(Some(Owner { file, locked: false })),
         }
     }
 
@@ -50,14 +58,18 @@ impl Owner {
     /// # Errors
     /// When another process has the folder for itself, or the lock file cannot be made.
     pub fn share(folder: &Path) -> Result<Owner> {
-        let file = open(folder)?;
+        let mut file = open(folder)?;
         let begun = Instant::now();
         loop {
             match file.try_lock_shared() {
-                Ok(()) => return Ok(Owner { file, locked: true }),
-                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(20));
+                Ok(()) if is_in_place(&file, folder) || begun.elapsed() >= PATIENCE => {
+                    return Ok(Owner { file, locked: true });
                 }
+                Ok(()) => {
+                    std::thread::sleep(PAUSE);
+                    file = open(folder)?;
+                }
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => return Err(busy(folder)),
                 Err(TryLockError::Error(_)) => {
                     return Ok(Owner { file, locked: false });
@@ -76,6 +88,11 @@ impl Owner {
         }
         drop(self.file);
         Owner::share(folder)
+    }
+
+    /// Returns `true` if the file system has locks.
+    pub(super) fn is_protected(&self) -> bool {
+        self.locked
     }
 
     /// Returns a warning if the file system has no locks.
@@ -115,7 +132,22 @@ fn open(folder: &Path) -> Result<File> {
     file.map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
 }
 
-/// Writes process, machine and build into the lock file.
+/// Returns `true` if the lock file in the folder is this one.
+#[cfg(unix)]
+fn is_in_place(file: &File, folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |file: std::fs::Metadata| (file.dev(), file.ino());
+    let (here, there) = (file.metadata().map(place), std::fs::metadata(folder.join(Owner::FILE)).map(place));
+    here.is_ok_and(|here| there.is_ok_and(|there| here == there))
+}
+
+/// Returns `true`: other systems do not delete a file that is open.
+#[cfg(not(unix))]
+fn is_in_place(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// Writes process and machine into the lock file.
 fn sign(file: &mut File) -> std::io::Result<()> {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let on = match host.trim() {
@@ -127,7 +159,8 @@ fn sign(file: &mut File) -> std::io::Result<()> {
     writeln!(file, "process {}{on}", std::process::id())
 }
 
-/// Deletes the rows and checkpoints of the run in `folder`, which this process owns.
+/// Deletes the run in `folder`, which this process owns: its rows and checkpoints, and what names its machines and
+/// verdicts. Pictures stay until they are drawn again.
 ///
 /// # Errors
 /// A file that cannot be deleted.
@@ -135,7 +168,9 @@ pub(super) fn clear(folder: &Path) -> Result<()> {
     let deleted =
         |path: &Path, done: std::io::Result<()>| done.map_err(|e| Error::io(path, e, "It could not be replaced"));
     // The manifest goes last: a folder that is half deleted still says whose rows it holds.
-    for file in super::row_files(folder)?.into_iter().chain(super::inputs::files(folder)?) {
+    let summary = SUMMARY.map(|name| folder.join(name)).into_iter().filter(|file| file.exists());
+    let beside = [super::inputs::files(folder)?, Origin::files(folder)?, summary.collect()].concat();
+    for file in super::row_files(folder)?.into_iter().chain(beside) {
         deleted(&file, std::fs::remove_file(&file))?;
     }
     let checkpoints = folder.join(super::CHECKPOINTS);
@@ -165,5 +200,20 @@ mod tests {
         assert!(Owner::alone(path).unwrap().is_none());
         drop((first, second));
         assert!(Owner::alone(path).unwrap().is_some());
+    }
+
+    /// A lock on a file that was deleted, as a run does that fails before its first row, is none.
+    #[test]
+    #[cfg(unix)]
+    fn a_deleted_lock_file_is_not_owned() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        let deleted = open(path).unwrap();
+        assert!(is_in_place(&deleted, path));
+        std::fs::remove_file(path.join(Owner::FILE)).unwrap();
+        assert!(!is_in_place(&deleted, path));
+        let owner = Owner::alone(path).unwrap().unwrap();
+        assert!(is_in_place(&owner.file, path) && !is_in_place(&deleted, path));
+        assert!(Owner::alone(path).unwrap().is_none());
     }
 }

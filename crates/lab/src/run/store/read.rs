@@ -3,6 +3,7 @@
 use super::{Frame, Manifest, Row, Shard, Stored};
 use crate::run::files;
 use attnlab_core::error::{Error, Result};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Rows read from a folder.
@@ -92,13 +93,10 @@ pub fn row_files(folder: &Path) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// As [`row_files`].
 pub fn all_row_files(folders: &[&Path]) -> Result<Vec<PathBuf>> {
+    let mut known = HashSet::new();
     let mut files = vec![];
     for folder in folders {
-        for file in row_files(folder)? {
-            if !files.contains(&file) {
-                files.push(file);
-            }
-        }
+        files.extend(row_files(folder)?.into_iter().filter(|file| known.insert(file.clone())));
     }
     Ok(files)
 }

@@ -2,10 +2,10 @@
 
 use super::lines::{Content, Lines};
 use super::owner::busy;
-use super::{Frame, Owner};
+use super::{Frame, Owner, SUMMARY};
 use crate::run::files;
 use attnlab_core::error::{Error, Result};
-use std::collections::HashMap;
+use attnlab_core::rng::hash;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -32,47 +32,68 @@ pub struct Repair {
     pub leftovers: Vec<PathBuf>,
 }
 
+/// Row of the run.
+struct Seen {
+    cell: u64,
+    trial: u64,
+    /// Hash of the row.
+    check: u64,
+    /// Place of its file.
+    file: usize,
+    line: u64,
+}
+
 impl Repair {
     /// File beside the rows for the lines that were set aside.
     pub const ASIDE: &'static str = "set-aside.jsonl";
 
-    /// Finds every line of the files of `folder` that is no row of its run. Where rows for one trial differ all of
-    /// them are wrong, as nobody can say which is right.
+    /// Finds every line of the files of `folder` that is no row of its run. Of different rows for one trial
+    /// all are wrong, as nobody can say which is right.
     ///
     /// # Errors
     /// A folder or a file that cannot be read.
     pub fn find(folder: &Path, frame: &Frame) -> Result<Repair> {
-        let row_files = super::row_files(folder)?;
-        let mut faults = vec![];
-        let mut trials: HashMap<(u64, u64), Trial> = HashMap::new();
-        for_each_line(&row_files, frame, |place, line| match line {
-            Err(why) => faults.push((place, why)),
-            Ok((trial, check)) => {
-                let known = trials.entry(trial).or_insert(Trial { check, first: place, other: None, rows: 0 });
-                known.rows += 1;
-                if known.check != check {
-                    known.other.get_or_insert(place);
+        let mut repair =
+            Repair { leftovers: files::named(folder, |name| files::replaced_by(name).is_some())?, ..Repair::default() };
+        let files = super::row_files(folder)?;
+        let mut rows: Vec<Seen> = vec![];
+        for (file, path) in files.iter().enumerate() {
+            let mut lines = Lines::open(path)?;
+            while let Some(line) = lines.next()? {
+                let judged = match line.content {
+                    Content::Torn => Err("was torn by a kill".to_string()),
+                    Content::Broken(why) => Err(why),
+                    Content::Row(row) => frame.cell(&row).map(|cell| (cell, row)),
+                };
+                match judged {
+                    Ok((cell, row)) => rows.push(Seen {
+                        cell,
+                        trial: row.trial,
+                        // Rows are compared, not their spelling.
+                        check: hash(super::line_of(&row)?.as_bytes()),
+                        file,
+                        line: line.number,
+                    }),
+                    Err(why) => repair.faults.push(Fault { file: path.clone(), line: line.number, why }),
                 }
             }
-        })?;
-        let kept = trials.values().filter(|trial| trial.other.is_none()).map(|trial| trial.rows).sum();
-        trials.retain(|_, trial| trial.other.is_some());
-        if !trials.is_empty() {
-            for_each_line(&row_files, frame, |place, line| {
-                let Ok((trial, check)) = line else { return };
-                let Some(Trial { check: of_first, first, other: Some(other), .. }) = trials.get(&trial) else { return };
-                let (file, number) = if check == *of_first { *other } else { *first };
-                let file = row_files[file].file_name().unwrap_or_default().display();
-                faults.push((place, format!("is another row for its trial than line {number} of {file}")));
-            })?;
         }
-        faults.sort();
-        let fault = |((file, line), why): (Place, String)| Fault { file: row_files[file].clone(), line, why };
-        Ok(Repair {
-            faults: faults.into_iter().map(fault).collect(),
-            kept,
-            leftovers: files::named(folder, files::is_temporary)?,
-        })
+        rows.sort_unstable_by_key(|row| (row.cell, row.trial, row.file, row.line));
+        for trial in rows.chunk_by(|a, b| (a.cell, a.trial) == (b.cell, b.trial)) {
+            let first = &trial[0];
+            let Some(different) = trial.iter().find(|row| row.check != first.check) else {
+                repair.kept += trial.len() as u64;
+                continue;
+            };
+            for row in trial {
+                let other = if row.check == first.check { different } else { first };
+                let name = files[other.file].file_name().unwrap_or_default().to_string_lossy();
+                let why = format!("is another row for its trial than line {} of {name}", other.line);
+                repair.faults.push(Fault { file: files[row.file].clone(), line: row.line, why });
+            }
+        }
+        repair.faults.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+        Ok(repair)
     }
 
     /// Returns `true` if nothing is wrong.
@@ -106,41 +127,6 @@ impl Repair {
     }
 }
 
-/// Place of a line: index of its file, and its number there, counted from 1.
-type Place = (usize, u64);
-
-/// Rows of one trial.
-struct Trial {
-    /// Hash of the line of the first.
-    check: u64,
-    /// Place of the first.
-    first: Place,
-    /// Place of the first one that differs from it.
-    other: Option<Place>,
-    /// Number of rows.
-    rows: u64,
-}
-
-/// Calls `then` with the place of every line, and with cell, number and hash of a row or the reason why it is none.
-fn for_each_line(
-    files: &[PathBuf],
-    frame: &Frame,
-    mut then: impl FnMut(Place, std::result::Result<((u64, u64), u64), String>),
-) -> Result<()> {
-    for (file, path) in files.iter().enumerate() {
-        let mut lines = Lines::open(path)?;
-        while let Some(line) = lines.next()? {
-            let row = match line.content {
-                Content::Torn => Err("was torn by a kill".to_string()),
-                Content::Broken(why) => Err(why),
-                Content::Row(row) => frame.cell(&row).map(|cell| ((cell, row.trial), line.check)),
-            };
-            then((file, line.number), row);
-        }
-    }
-    Ok(())
-}
-
 /// Moves the lines of these numbers, ascending, from `path` to the file of wrong lines.
 fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
     let aside = folder.join(Repair::ASIDE);
@@ -165,6 +151,20 @@ fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// Deletes the temporary files that killed processes have left beside the rows. This process owns the folder, so that no
+/// other one is writing them; pictures and tables may be written by others.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub(super) fn delete_leftovers(folder: &Path) -> Result<()> {
+    let of_run = |name: &str| files::is_of_run(name) || SUMMARY.contains(&name);
+    for path in files::named(folder, |name| files::replaced_by(name).is_some_and(of_run))? {
+        // One that cannot be deleted only takes room, and `attnlab repair` names it.
+        let _ = fs::remove_file(&path);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
