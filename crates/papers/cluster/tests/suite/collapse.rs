@@ -46,7 +46,7 @@ fn two_tokens_on_a_line_reach_an_eighth_of_the_bound() {
     assert!((8.0 * after / (constant(&heads) * before.powi(3)) - 1.0).abs() < 1e-6);
 }
 
-/// h² of the counter-example, and the weight that the first token has for tokens at 0.
+/// h² of the counter-example, and the weight that the first token gets from tokens at 0.
 const FAR: (f64, f64) = (12.5, 0.8);
 
 /// Bounds from below the residuals of the counter-example after a layer, whichever row is taken off: its first column, from
