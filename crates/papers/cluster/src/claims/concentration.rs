@@ -16,27 +16,28 @@ pub struct Concentration {
     at_start: bool,
     /// Factor of √(log d/d).
     factor: f64,
-    /// Flag of a mutant: with probability at least 9/10 within √(1/d) at all times.
-    no_logarithm: bool,
+    /// Flag of a mutant: with probability at least 9/10 within √(log d/d) at all times.
+    no_constants: bool,
 }
 
 impl Concentration {
     /// With probability at least 1 − 2n²d^{−1/64} within 2c(β)^{nt}√(log d/d), as printed.
-    pub const PRINTED: Self = Concentration { at_start: false, factor: 2.0, no_logarithm: false };
+    pub const PRINTED: Self = Concentration { at_start: false, factor: 2.0, no_constants: false };
     /// At the start.
     pub const START: Self = Concentration { at_start: true, ..Self::PRINTED };
 
     /// Computes the bound at t.
     fn bound(&self, params: &Params, t: f64) -> f64 {
         let d = params.real(DIM);
-        if self.no_logarithm {
-            return d.powf(-0.5);
+        let scale = (d.ln() / d).sqrt();
+        if self.no_constants {
+            return scale;
         }
         let growth = match self.at_start {
             true => 1.0,
             false => (10.0 * params.get(BETA).max(1.0) * params.real(TOKENS) * t).exp(),
         };
-        self.factor * growth * (d.ln() / d).sqrt()
+        self.factor * growth * scale
     }
 }
 
@@ -70,7 +71,7 @@ impl Claim for Concentration {
 
     fn promise(&self, params: &Params) -> Promise {
         let (n, d) = (params.real(TOKENS), params.real(DIM));
-        match (self.at_start, self.no_logarithm) {
+        match (self.at_start, self.no_constants) {
             (true, _) => Promise::FailsAtMost(n * (n - 1.0) / (d * d)),
             (false, true) => Promise::AtLeast(0.9),
             (false, false) => Promise::AtLeast(1.0 - 2.0 * n * n * d.powf(-1.0 / 64.0)),

@@ -23,8 +23,8 @@ impl Reduction {
     pub const PRINTED: Self = Reduction { more: 0, hotter: 1.0, swapped: false };
 }
 
-/// The integrator keeps 1e-10 per step; deviations from the equiangular set grow by a factor of at most
-/// exp(β ln n / (n − 1)), 256 at β = 8, n = 2, in some hundred steps.
+/// The integrator keeps 1e-10 per step. By [`Equiangular::growth`] deviations grow at β = 8 by a factor of at most 7.8e3 (USA,
+/// n = 64) along the curve, 42 in the row sums and 22 beside them.
 const TOLERANCE: f64 = 1e-6;
 
 /// 1 − γ at which a trial ends: later all inner products are 1 to within it.

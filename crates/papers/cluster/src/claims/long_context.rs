@@ -46,6 +46,19 @@ fn draws(params: &Params) -> u64 {
     if params.get(TOKENS) > RUN { 1 } else { 8 }
 }
 
+/// Promises that no trial fails. Beyond [`RUN`] it is a probability of 0, so that [`exact`] decides.
+fn promise(params: &Params) -> Promise {
+    if params.get(TOKENS) > RUN { Promise::FailsAtMost(0.0) } else { Promise::Always }
+}
+
+/// Returns the probability of failure, 0 or 1, by an outcome that depends on no draw.
+fn exact(outcome: &Outcome) -> Computed {
+    Computed {
+        failure: if outcome.holds() == Some(true) { Bracket::NEVER } else { Bracket::SURELY },
+        how: "the exact cosine of cluster.layer_cosine; nothing is drawn",
+    }
+}
+
 /// Estimates the processor time (s) of a trial: the frame costs n³.
 fn seconds_of(n: usize) -> f64 {
     if n > RUN { 0.0 } else { 4e-9 * (n as f64).powi(3) }
@@ -127,6 +140,17 @@ impl Limit {
             _ => moved.limit(),
         }
     }
+
+    fn outcome(&self, layer: LongContext, cosine: f64) -> Outcome {
+        let limit = self.limit(layer);
+        Outcome::Gap {
+            lhs: cosine,
+            rhs: limit,
+            tol: NEAR.1,
+            relation: Relation::Equal,
+            witness: witness! { "cosine" => cosine, "limit" => limit },
+        }
+    }
 }
 
 /// Distance from the limit at which n counts as large, and the distance allowed there: the law of the distance with terms of
@@ -153,6 +177,15 @@ impl Claim for Limit {
         vec![Hypothesis::new("long context", printed, margin)]
     }
 
+    fn promise(&self, params: &Params) -> Promise {
+        promise(params)
+    }
+
+    fn computed(&self, params: &Params) -> Option<Computed> {
+        let layer = layer(params);
+        (params.get(TOKENS) > RUN).then(|| exact(&self.outcome(layer, layer.cosine())))
+    }
+
     fn default_trials(&self, params: &Params) -> u64 {
         draws(params)
     }
@@ -164,14 +197,7 @@ impl Claim for Limit {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let layer = layer(params);
         let cosine = if params.get(TOKENS) <= RUN { cosine_of_layer(&layer, streams)? } else { layer.cosine() };
-        let limit = self.limit(layer);
-        Ok(Outcome::Gap {
-            lhs: cosine,
-            rhs: limit,
-            tol: NEAR.1,
-            relation: Relation::Equal,
-            witness: witness! { "cosine" => cosine, "limit" => limit },
-        })
+        Ok(self.outcome(layer, cosine))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -204,6 +230,18 @@ impl Law {
             _ => law,
         }
     }
+
+    fn outcome(&self, layer: LongContext, distance: f64) -> Outcome {
+        let law = self.law(&layer);
+        Outcome::Gap {
+            lhs: distance / law,
+            rhs: 1.0,
+            // Where the layer is run, its cosine is known to ROUNDING.
+            tol: layer.rest() + ROUNDING / layer.law() + 1e-4,
+            relation: Relation::Equal,
+            witness: witness! { "distance" => distance, "law" => law },
+        }
+    }
 }
 
 impl Claim for Law {
@@ -223,6 +261,15 @@ impl Claim for Law {
         vec![Hypothesis::new("long context", printed, margin)]
     }
 
+    fn promise(&self, params: &Params) -> Promise {
+        promise(params)
+    }
+
+    fn computed(&self, params: &Params) -> Option<Computed> {
+        let layer = layer(params);
+        (params.get(TOKENS) > RUN).then(|| exact(&self.outcome(layer, layer.distance())))
+    }
+
     fn default_trials(&self, params: &Params) -> u64 {
         draws(params)
     }
@@ -237,15 +284,7 @@ impl Claim for Law {
             n if n <= RUN => (cosine_of_layer(&layer, streams)? - layer.limit()).abs(),
             _ => layer.distance(),
         };
-        let law = self.law(&layer);
-        Ok(Outcome::Gap {
-            lhs: distance / law,
-            rhs: 1.0,
-            // Where the layer is run, its cosine is known to ROUNDING.
-            tol: layer.rest() + ROUNDING / layer.law() + 1e-4,
-            relation: Relation::Equal,
-            witness: witness! { "distance" => distance, "law" => law },
-        })
+        Ok(self.outcome(layer, distance))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -70,8 +70,8 @@ impl Centres {
     }
 }
 
-/// Share of the mean by which it may differ: 4.3 standard errors of the default trials. What the later tokens of an infinite
-/// sequence add is e^{−40} of it.
+/// Share of the mean by which it may differ: 4.3 standard errors of the default trials for a Poisson number, and more for the
+/// number of centres, which scatters less. What the later tokens of an infinite sequence add is e^{−40} of it.
 const BAND: f64 = 0.04;
 
 /// Tokens of a trial in units of the mean number of centres.
@@ -110,7 +110,7 @@ impl Claim for Centres {
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
-        // The number scatters like a Poisson number at most.
+        // The number scatters less than a Poisson number.
         let mean = self.mean(params);
         ((4.3 / BAND).powi(2) / mean).ceil().clamp(20.0, 12_000.0) as u64
     }

@@ -1,6 +1,7 @@
 //! Closed forms against scipy 1.17 and mpmath 1.3, by the commands beside them, and against each other.
 
 use attnlab_cluster::room;
+use attnlab_cluster::theory::equiangular::Equiangular;
 use attnlab_cluster::theory::long_context::LongContext;
 use attnlab_cluster::theory::{modes, pair};
 use attnlab_lab::sheet_test::SheetTest;
@@ -37,6 +38,22 @@ fn equiangular_tokens() {
     assert_near("cluster.deviation", json!({ "model": "usa", "n": 4, "beta": 1.0, "t": 0.8 }), 1.0114419713e+00, 1e-6);
     assert_near("cluster.deviation", json!({ "model": "sa", "n": 2, "beta": 2.0, "t": 1.0 }), 2.2638255999e+00, 1e-6);
     assert_near("cluster.deviation", json!({ "model": "usa", "n": 3, "beta": 2.0, "t": 0.3 }), 2.4195062643e+00, 1e-6);
+}
+
+/// The largest mean squared deviation over time falls with n, at every β: `cluster.theorem6_9`.
+#[test]
+fn the_largest_deviation_falls_with_n() {
+    let largest = |model, n, beta| {
+        let law = Equiangular { model, n, beta };
+        let times: Vec<f64> = (1..100).map(|percent| law.time_to(1.0 - f64::from(percent) / 100.0).unwrap()).collect();
+        law.deviation(&times).unwrap().into_iter().fold(1.0, f64::max)
+    };
+    for model in Normalisation::ALL {
+        for beta in [1.0, 3.0, 6.0] {
+            let by_n = [2, 8, 32, 128].map(|n| largest(model, n, beta));
+            assert!(by_n.is_sorted_by(|a, b| a > b), "{model:?} {beta}: {by_n:?}");
+        }
+    }
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Layers of pure attention in residual form.
 
+use attnlab_cluster::room;
 use attnlab_cluster::setting::{heads, rows};
-use attnlab_cluster::theory::collapse::{composite_norm, constant};
+use attnlab_cluster::theory::collapse::{Head, Tokens, composite_norm, constant};
 use attnlab_core::rng::Streams;
-use ndarray::Array2;
+use attnlab_lab::sheet_test::SheetTest;
+use ndarray::{Array1, Array2};
 
 /// The layer by its definition.
 #[test]
@@ -37,9 +39,44 @@ fn small_residuals_are_cubed() {
 
 /// On a line two tokens at ±r have ‖res‖_{1,∞} = √2 r before and √2 r³ |A W| after a layer: an eighth of the bound.
 #[test]
-fn two_tokens_on_a_line_are_an_eighth_below_the_bound() {
+fn two_tokens_on_a_line_reach_an_eighth_of_the_bound() {
     let streams = Streams::new(3, "collapse", 0, 0);
     let (tokens, heads) = (rows(2, 1, 1e-9, &streams), heads(1, 1, 1.0, &streams));
     let [before, after] = [&tokens, &tokens.layer(&heads)].map(|tokens| composite_norm(tokens.residuals.view()));
     assert!((8.0 * after / (constant(&heads) * before.powi(3)) - 1.0).abs() < 1e-6);
+}
+
+/// h² of the counter-example, and the weight that the first token gets from tokens at 0.
+const FAR: (f64, f64) = (12.5, 0.8);
+
+/// Bounds from below the residuals of the counter-example after a layer, whichever row is taken off: its first column, from
+/// the k tokens that left the first one and the k that did not, and a row, from two of the former.
+fn at_least(k: f64) -> f64 {
+    let (square, share) = FAR;
+    let own = (1.0 - share) / k * square.exp_m1();
+    let column = k * share * own / (1.0 + own);
+    let row = own / (1.0 + own);
+    (square * column * row).sqrt()
+}
+
+/// Many tokens, one at h e_0, k at h e_i and k at 0, exceed the printed bound 4 h³ of the layer with A = W = 1.
+#[test]
+fn many_tokens_exceed_the_bound() {
+    let (square, share) = FAR;
+    let h = f64::sqrt(square);
+    // At k = 40 the layer itself. Tokens at 0 get a share of e^{−25} of the weight.
+    let k = 40;
+    let residuals = Array2::from_shape_fn((2 * k + 1, k + 1), |(i, c)| if i == c { h } else { 0.0 });
+    let log_weight = |c: usize| if c == 0 { share.ln() } else { ((1.0 - share) / k as f64).ln() };
+    let shared = Array1::from_shape_fn(k + 1, |c| (25.0 + (k as f64).ln() + log_weight(c)) / h);
+    let identity = || Array2::eye(k + 1);
+    let heads = [Head { scores: identity(), values: identity() }];
+    assert_eq!(constant(&heads), 4.0);
+    let after = composite_norm(Tokens { shared, residuals }.layer(&heads).residuals.view());
+    assert!(after >= at_least(k as f64) * (1.0 - 1e-9), "{after}");
+    // Before the layer the norm is h at most, that of the residuals from 0.
+    let excess = |k: f64| at_least(k) / (4.0 * h.powi(3));
+    assert!(excess(2_000.0) < 1.0 && excess(5_000.0) > 1.0);
+    let printed = format!("n = 20001, d = 10001 they are {:.1} times the bound", excess(10_000.0));
+    SheetTest::new(room()).claim("cluster.rank_collapse").assert_printed(&[printed]);
 }
