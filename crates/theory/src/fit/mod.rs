@@ -180,12 +180,12 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
     let tokens = start.tokens.view();
     let support = support(tokens, rounding)?;
     let mut x = product(support.t(), tokens);
-    let shift = match options.centre {
-        true => shift(&mut x, options).map_err(|e| causes.explain(e))?,
-        false => Array1::zeros(x.nrows()),
-    };
     let mut order: Vec<usize> = (0..x.ncols()).collect();
     order.shuffle(&mut streams.part("halves", 0));
+    let shift = match options.centre {
+        true => shift(&mut x, &order, options).map_err(|e| causes.explain(e))?,
+        false => Array1::zeros(x.nrows()),
+    };
     let (first, second) = order.split_at(order.len() / 2);
     let (train, held) = (x.select(Axis(1), first), x.select(Axis(1), second));
     let (mut best, criteria, larger) = search(train.view(), options, tick).map_err(|e| causes.explain(e))?;

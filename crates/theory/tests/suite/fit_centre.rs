@@ -45,6 +45,24 @@ fn a_common_mean_is_taken_away() {
     assert!(binomial(covered, all, 0.999).unwrap().high >= 0.95, "{covered} of {all}");
 }
 
+/// Tokens sorted by cluster, as draws are and many files: the first ones of them are of few clusters, and the search for the
+/// offset must see all.
+#[test]
+fn sorted_tokens_are_a_mixture_too() {
+    let mixture = mixture(&[250; 9], &[8; 9], 0, 0.1);
+    let options = Options { centre: true, unit_scale: true, clusters: Some(9), ..Options::default() };
+    for trial in 0..3 {
+        let draw = mixture.draw(&streams("sorted", trial)).unwrap();
+        assert!(draw.labels.is_sorted());
+        let found = fit(draw.tokens.view(), &options, &streams("halves of sorted", trial), &|| {}).unwrap();
+        assert_eq!(
+            (found.dims.as_slice(), found.goodness.verdict),
+            ([8; 9].as_slice(), Verdict::Consistent),
+            "{trial}"
+        );
+    }
+}
+
 /// Clusters that have different means are no mixture of Definition 1 with an offset.
 #[test]
 fn means_of_clusters_are_not_taken_away() {
