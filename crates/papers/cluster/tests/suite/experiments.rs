@@ -12,7 +12,7 @@ const SMALL: [(&str, &str); 5] = [
         "cluster_trajectories",
         "trials = 2\ncircle_tokens = 12\nsphere_tokens = 8\ncircle_betas = [4.0]\nsphere_betas = [4.0]\nuntil = 1e3\npoints = 9",
     ),
-    ("cluster_pair", "trials = 2\nbetas = [60.0]\nratios = [1.0, 3.0]\nduration_betas = [20.0, 100.0]"),
+    ("cluster_pair", "trials = 2\npoints = 26\nbetas = [60.0]\nratios = [1.0, 3.0]\nduration_betas = [20.0, 100.0]"),
     ("cluster_long_contexts", "trials = 2\ncontexts = [50, 200]\ngammas = [0.2, 2.0]\npairs = 20"),
     ("cluster_first", "trials = 2\ntokens = 200\nbetas = [2.0, 8.0]"),
     ("cluster_collapse", "trials = 2\ndim = 8\nlayers = 3\ntokens = 12\ncontexts = [8, 32]"),

@@ -29,16 +29,23 @@ pub fn figures(settings: &Collapse, rows: &[Row]) -> Result<Vec<Figure>> {
         "Softmax attention without skip connections, *H* = {heads} heads with normal weights, *d* = {dim}: norm of the \
          distance of the tokens from their mean, residuals computed without cancellation. (a): *n* = {tokens}, scores of \
          standard deviation {} at tokens of variance 1; dotted: the printed bound (4*βH*/√*d*_{{qk}})^{{(3^*L*−1)/2}} \
-         ‖res‖^{{3^*L*}}, where it is below 1. (b): all layers, starts and draws; dashed: slope 3 through the smallest of \
-         the first colour, dotted: no change. (c): ‖res‖ after one layer over ‖res‖³ before, over the printed 4*βH*/√*d*_{{qk}}. \
-         Median and 10-90 % over {trials} draws.",
+         ‖res‖^{{3^*L*}}, where it is below 1. Start: standard deviation of the residuals before the first layer. (b): all \
+         layers, starts and draws, by the standard deviation of the scores; dashed: slope 3 through the smallest of the first \
+         colour, dotted: no change. (c): ‖res‖ after one layer over ‖res‖³ before, over the printed 4*βH*/√*d*_{{qk}}; \
+         dashed: 1/*n* through the first point. Median and 10-90 % over {trials} draws.",
         scales[0],
     ))])
 }
 
-/// Axis of norms.
+/// Axis of norms, with few ticks: labels of negative powers are wide.
 fn norms(label: impl Into<String>) -> Axis {
-    Axis::log(label).from_to(NORMS.0, NORMS.1)
+    let ticks = [-60, -40, -20, 0].map(|exponent| (10_f64.powi(exponent), power(exponent)));
+    Axis::log(label).from_to(NORMS.0, NORMS.1).ticks_named(ticks)
+}
+
+/// "10^{−20}".
+fn power(exponent: i32) -> String {
+    format!("10^{{{exponent}}}").replace('-', "−")
 }
 
 fn by_layer(settings: &Collapse, cells: &[&[Row]]) -> Result<Panel> {
@@ -90,7 +97,9 @@ fn constants(cells: &[&[Row]]) -> Result<Panel> {
         Ok(tenths(&ratios.collect::<Vec<_>>()))
     })?;
     let slope = ratios.iter().map(|point| Point::at(point.x, ratios[0].y * ratios[0].x / point.x)).collect();
-    let y = Axis::log("constant / printed one");
+    let tick = |exponent, digit| (f64::from(digit) * 10_f64.powi(exponent), format!("{digit}×{}", power(exponent)));
+    let ticks = (-8..0).flat_map(|exponent| [1, 2, 5].map(|digit| tick(exponent, digit)));
+    let y = Axis::log("constant / printed one").ticks_named(ticks);
     Ok(Panel::new("the constant", Axis::log("tokens *n*"), y)
         .with_any(Series::predicted("slope −1", GREY, slope))
         .with(Series::bars("first layer", INK, ratios).with_interval(BAND)))

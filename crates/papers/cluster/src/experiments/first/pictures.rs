@@ -1,6 +1,6 @@
 //! The figure of `cluster_first`, from its rows.
 
-use super::{FirstClusters, LINK, LOOK};
+use super::{FirstClusters, LINK, LOOK, MOST_LOOKS};
 use crate::quantities::{BETA, MODEL};
 use crate::theory::modes;
 use attnlab_core::error::Result;
@@ -9,6 +9,9 @@ use attnlab_lab::experiment::draw::{PERCENT, cells, ends, log_spaced, numbers, o
 use attnlab_lab::figure::{Axis, Figure, GREY, INK, Measured, Panel, Point, Series};
 use attnlab_lab::run::Row;
 
+/// Factor by which the points of the second model are moved to the right, so that the intervals do not cover each other.
+const ASIDE: f64 = 1.05;
+
 const INTERVAL: &str = "95 % interval of the mean";
 
 pub fn figures(settings: &FirstClusters, rows: &[Row]) -> Result<Vec<Figure>> {
@@ -16,7 +19,8 @@ pub fn figures(settings: &FirstClusters, rows: &[Row]) -> Result<Vec<Figure>> {
     let by_model = |title: &str, y: Axis, name: &str| {
         let models = [("sa", "softmax (SA)"), ("usa", "unnormalised (USA)")];
         Panel::new(title, Axis::log("*β*"), y).curves(models, |colour, (model, label)| {
-            let points = over(&with_word(&cells, MODEL, model), BETA, |cell| average(cell, name))?;
+            let mut points = over(&with_word(&cells, MODEL, model), BETA, |cell| average(cell, name))?;
+            points.iter_mut().for_each(|point| point.x *= ASIDE.powi(colour as i32));
             Ok(Series::bars(label, colour, points).with_interval(INTERVAL))
         })
     };
@@ -28,9 +32,10 @@ pub fn figures(settings: &FirstClusters, rows: &[Row]) -> Result<Vec<Figure>> {
     Ok(vec![Figure::page(FirstClusters::NAME, FirstClusters::TITLE, 2, vec![count, time]).captioned(format!(
         "{tokens} uniform tokens on the circle. A group: tokens with gaps below {LINK} × 2*π*/√(2*β*); counted are groups \
          of two or more and a width of {tight} × 2*π*/√(2*β*) or less, at the first of the looks, {LOOK}/rate apart, at \
-         which they hold {} % of the tokens. Mean over {trials} draws with {PERCENT} % interval. Steps: the mode of \
-         largest rate.",
+         which they hold {} % of the tokens. Mean over those of {trials} draws in which they do by the time {}/rate, with \
+         {PERCENT} % interval; USA is drawn slightly to the right of its *β*. Steps: the mode of largest rate.",
         100.0 * share,
+        LOOK * MOST_LOOKS as f64,
     ))])
 }
 

@@ -24,9 +24,9 @@ pub fn figures(settings: &LongContexts, rows: &[Row]) -> Result<Vec<Figure>> {
     let LongContexts { rho, delta, trials, pairs, .. } = settings;
     Ok(vec![Figure::page(LongContexts::NAME, LongContexts::TITLE, 2, panels).captioned(format!(
         "One softmax attention layer at *β* = *γ* log *n*. (a), (b): equiangular tokens, inner product *ρ* = {rho}, exact; \
-         dotted: the limits, dashed: the laws of the distance from them. (c), (d): *N* uniform tokens in *d* = {delta} \
-         log *N* dimensions through the streaming layer, median and 10-90 % over {trials} draws of means over {pairs} \
-         tokens or pairs; vertical line: *γ* at which the weight goes over to the token itself as *N* → ∞, {:.3}.",
+         dotted: the limits, dashed: the laws of the distance from them. (c), (d): *n* uniform tokens in *d* = {delta} \
+         log *n* dimensions through the streaming layer, median and 10-90 % over {trials} draws of means over {pairs} \
+         tokens or pairs; vertical line: *γ* at which the weight goes over to the token itself as *n* → ∞, {:.3}.",
         transition(*delta),
     ))])
 }
@@ -83,7 +83,7 @@ fn uniform(settings: &LongContexts, cells: &[&[Row]], name: &str, title: &str, y
     Ok(Panel::new(title, Axis::linear("*γ*"), y.from_to(-0.03, 1.03))
         .curves(groups(cells, TOKENS)?, |colour, (n, cells)| {
             let points = over(&cells, GAMMA, |cell| Ok(tenths(&numbers(cell, name)?)))?;
-            Ok(Series::measured(format!("*N* = {n}"), colour, points).with_interval(BAND))
+            Ok(Series::measured(format!("*n* = {n}"), colour, points).with_interval(BAND))
         })?
-        .ruled(Rule::vertical("", transition(settings.delta))))
+        .ruled(Rule::vertical("*n* → ∞", transition(settings.delta)).written()))
 }

@@ -44,9 +44,9 @@ pub fn figures(settings: &Trajectories, rows: &[Row]) -> Result<Vec<Figure>> {
     ))])
 }
 
-/// Index of the colour of a cluster, one of those before grey and ink.
+/// Index of the colour of a cluster: one of those before grey and ink, first those after the colours of three β.
 fn colour(cluster: f64) -> usize {
-    cluster as usize % GREY
+    (cluster as usize + 3) % GREY
 }
 
 /// The path of a token in the colour of its cluster, interrupted where its `angle` goes through ±π.
