@@ -349,9 +349,10 @@ mod tests {
             let expected = format!("delta = \"{text}\": must be an expression; {problem}. ");
             assert!(error.starts_with(&expected), "{error}");
         }
-        let deep = "(".repeat(100_000);
-        let error = Expression::parse("x", &deep).unwrap_err().to_string();
-        assert!(error.contains("nested too deeply"));
+        for (brackets, problem) in [(1000, "nested too deeply"), (100_000, "must be at most 4000 bytes long")] {
+            let error = Expression::parse("x", &"(".repeat(brackets)).unwrap_err().to_string();
+            assert!(error.contains(problem), "{error}");
+        }
     }
 
     proptest! {
