@@ -49,18 +49,19 @@ fn a_common_mean_is_taken_away() {
 /// offset must see all.
 #[test]
 fn sorted_tokens_are_a_mixture_too() {
+    const DRAWS: u64 = 8;
     let mixture = mixture(&[250; 9], &[8; 9], 0, 0.1);
     let options = Options { centre: true, unit_scale: true, clusters: Some(9), ..Options::default() };
-    for trial in 0..3 {
+    let mut rejected = 0;
+    for trial in 0..DRAWS {
         let draw = mixture.draw(&streams("sorted", trial)).unwrap();
         assert!(draw.labels.is_sorted());
         let found = fit(draw.tokens.view(), &options, &streams("halves of sorted", trial), &|| {}).unwrap();
-        assert_eq!(
-            (found.dims.as_slice(), found.goodness.verdict),
-            ([8; 9].as_slice(), Verdict::Consistent),
-            "{trial}"
-        );
+        assert_eq!(found.dims, [8; 9], "{trial}");
+        rejected += u64::from(found.goodness.verdict == Verdict::NotSuchAMixture);
     }
+    // The test is at 1 %.
+    assert!(binomial(rejected, DRAWS, 0.999).unwrap().low <= 0.01, "{rejected} of {DRAWS}");
 }
 
 /// Clusters that have different means are no mixture of Definition 1 with an offset.
