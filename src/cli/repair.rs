@@ -40,16 +40,16 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         out.line(&format!("{}: left by a killed process", path.display()))?;
     }
     let (wrong, left) = (repair.faults.len(), repair.leftovers.len());
-    out.line(&format!("{} rows are right, {wrong} lines are wrong.", repair.kept))?;
+    out.line(&format!("lines: {} right, {wrong} wrong", repair.kept))?;
     if repair.is_clean() {
         return Ok(Status::Expected);
     }
     let aside = args.folder.join(Repair::ASIDE);
     let aside = aside.display();
     if args.apply {
-        note(&format!("moved {wrong} lines to {aside}, and deleted {left} leftovers"));
+        note(&format!("lines moved to {aside}: {wrong}; leftovers deleted: {left}"));
         return Ok(Status::Expected);
     }
-    note(&format!("--apply would move {wrong} lines to {aside}, and delete {left} leftovers"));
+    note(&format!("--apply moves the wrong lines to {aside} and deletes the leftovers"));
     Ok(Status::Unexpected)
 }

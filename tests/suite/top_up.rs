@@ -48,6 +48,27 @@ fn a_topped_up_run_is_the_larger_run() {
     }
 }
 
+/// The number of trials is edited in the file that the command was given; any other edit of it is another run.
+#[test]
+fn a_file_with_more_trials_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, out) = (folder.path().join("map.toml"), folder.path().join("out"));
+    let sweep = |text: &str| {
+        fs::write(&file, text).unwrap();
+        let args = ["sweep", &file.display().to_string(), "--out", &out.display().to_string()];
+        let output = attnlab(&args).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).to_string())
+    };
+    let (few, many) = (with_trials(MAP, 2), with_trials(MAP, 3));
+    assert_eq!(sweep(&few).0, Some(0));
+    for _ in 0..2 {
+        let (status, told) = sweep(&many);
+        assert!(status == Some(0) && told.contains("trials were there already"), "{told}");
+    }
+    let (status, told) = sweep(&(many + "# a remark\n"));
+    assert!(status == Some(2) && told.contains("a run on another settings file"), "{told}");
+}
+
 /// Cells that are far from their promise stop early, and those that are decided are so at their end.
 #[test]
 fn a_cell_stops_once_it_is_decided() {

@@ -114,7 +114,7 @@ fn every_reader_names_the_line_that_is_not_of_the_run() {
         let listed = done(&["repair", &out]);
         assert_eq!(listed.status.code(), Some(1));
         assert!(told(&listed).contains(&format!("line 2 {message}")));
-        assert!(told(&listed).contains("11 rows are right, 1 lines are wrong"), "{}", told(&listed));
+        assert!(told(&listed).contains("lines: 11 right, 1 wrong"), "{}", told(&listed));
         assert_eq!(fs::read_to_string(&rows).unwrap(), edit(&whole));
         assert!(done(&["repair", &out, "--apply"]).status.success());
         assert!(done(&["sweep", &file, "--out", &out]).status.success());
@@ -141,11 +141,11 @@ fn two_rows_for_one_trial_are_both_named() {
     assert!(told(&output).contains("line 1 and "), "{}", told(&output));
     assert!(told(&output).contains("rows.jsonl, line 13"), "{}", told(&output));
     let found = told(&done(&["repair", &out, "--apply"]));
-    assert!(found.contains("11 rows are right, 2 lines are wrong"), "{found}");
+    assert!(found.contains("lines: 11 right, 2 wrong"), "{found}");
     // A third row like the first decides nothing.
     fs::write(&rows, format!("{whole}{other}\n{first}\n")).unwrap();
     let found = told(&done(&["repair", &out, "--apply"]));
-    assert!(found.contains("11 rows are right, 3 lines are wrong"), "{found}");
+    assert!(found.contains("lines: 11 right, 3 wrong"), "{found}");
     // The same row twice is the same row.
     fs::write(&rows, format!("{whole}{first}\n")).unwrap();
     assert!(done(&["export", &out, "--force"]).status.success());

@@ -90,10 +90,10 @@ fn settle(folder: &Path, run: &Run, how: &Opening) -> Result<Manifest> {
     let now = here.as_ref().map(|here| run.now(here)).transpose()?;
     if let Some((here, now)) = here.as_mut().zip(now.as_ref())
         && how.shard.is_whole()
-        && here.grows_to(now)
+        && let Some(grown) = here.grown_to(now)
     {
         ensure_no_shards(&files)?;
-        here.settings = wanted.settings.clone();
+        *here = grown;
     }
     let unknown = || format!("rows without {}, whose run is unknown", Manifest::FILE);
     let problem = match here.as_ref().zip(now.as_ref()) {

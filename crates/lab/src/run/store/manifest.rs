@@ -2,7 +2,7 @@
 
 use super::{SCHEMA, inputs};
 use attnlab_core::error::{Error, Result};
-use attnlab_core::input::Input;
+use attnlab_core::input::{Input, SETTINGS};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fs::File;
@@ -124,15 +124,19 @@ impl Manifest {
         self.inputs.dedup_by(|later, earlier| later.path == earlier.path);
     }
 
-    /// Returns `true` if the other run has more trials than this one and differs in nothing else, so that every row of
-    /// this run is one of that run too.
-    pub fn grows_to(&self, wanted: &Manifest) -> bool {
-        TRIALS.iter().any(|name| {
+    /// Returns this run with the trials of another and its files of settings, if that one has more trials and differs in
+    /// nothing else, so that every row of this run is one of that run too.
+    pub fn grown_to(&self, wanted: &Manifest) -> Option<Manifest> {
+        let of_wanted = |input: &Input| input.kind == SETTINGS && wanted.inputs.iter().any(|i| i.path == input.path);
+        TRIALS.iter().find_map(|name| {
             let trials = |m: &Manifest| m.settings.get(*name).and_then(Value::as_u64);
-            let Some((fewer, more)) = trials(self).zip(trials(wanted)) else { return false };
+            let (fewer, more) = trials(self).zip(trials(wanted))?;
             let mut grown = self.clone();
             grown.settings.insert(name.to_string(), more.into());
-            fewer < more && grown.difference(wanted).is_none()
+            grown.inputs.retain(|input| !of_wanted(input));
+            let settings = wanted.inputs.iter().filter(|input| input.kind == SETTINGS);
+            grown.add_inputs(&settings.cloned().collect::<Vec<_>>());
+            (fewer < more && grown.difference(wanted).is_none()).then_some(grown)
         })
     }
 
