@@ -37,11 +37,11 @@ fn main() {
     let sizes = [100, 10, 1].map(|part| largest / part);
     for cells in sizes.into_iter().filter(|cells| *cells >= 100) {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let at = |name: &str| folder.path().join(name).display().to_string();
+        let path = |name: &str| folder.path().join(name).display().to_string();
         // Two axes of equal length.
         let side = (cells as f64).sqrt().round() as usize;
         write_map(&folder.path().join("map.toml"), side, trials);
-        let (map, whole, shards, merged) = (at("map.toml"), at("whole"), at("shards"), at("merged"));
+        let (map, whole, shards, merged) = (path("map.toml"), path("whole"), path("shards"), path("merged"));
         let mut commands = vec![
             ("sweep", vec!["sweep", &map, "--out", &whole]),
             ("again", vec!["sweep", &map, "--out", &whole]),

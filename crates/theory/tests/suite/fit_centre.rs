@@ -45,8 +45,8 @@ fn a_common_mean_is_taken_away() {
     assert!(binomial(covered, all, 0.999).unwrap().high >= 0.95, "{covered} of {all}");
 }
 
-/// Tokens sorted by cluster, as draws are and many files: the first ones of them are of few clusters, and the search for the
-/// offset must see all.
+/// Tokens sorted by cluster, as those of draws and of many files: the first of them are of few clusters, and the search
+/// for the offset must see all clusters.
 #[test]
 fn sorted_tokens_are_a_mixture_too() {
     const DRAWS: u64 = 8;
@@ -56,9 +56,9 @@ fn sorted_tokens_are_a_mixture_too() {
     for trial in 0..DRAWS {
         let draw = mixture.draw(&streams("sorted", trial)).unwrap();
         assert!(draw.labels.is_sorted());
-        let found = fit(draw.tokens.view(), &options, &streams("halves of sorted", trial), &|| {}).unwrap();
-        assert_eq!(found.dims, [8; 9], "{trial}");
-        rejected += u64::from(found.goodness.verdict == Verdict::NotSuchAMixture);
+        let fit = fit(draw.tokens.view(), &options, &streams("halves of sorted", trial), &|| {}).unwrap();
+        assert_eq!(fit.dims, [8; 9], "{trial}");
+        rejected += u64::from(fit.goodness.verdict == Verdict::NotSuchAMixture);
     }
     // The test is at 1 %.
     assert!(binomial(rejected, DRAWS, 0.999).unwrap().low <= 0.01, "{rejected} of {DRAWS}");
