@@ -60,6 +60,9 @@ pub fn pairs(map: &Map<String, Value>) -> String {
     map.iter().map(pair).collect::<Vec<_>>().join(", ")
 }
 
+/// Characters of a line of a message; lines of settings and sweeps written by hand are shorter.
+const LINE_CHARACTERS: usize = 200;
+
 /// Cuts every line of a message after 200 characters: the line of a file that a parser quotes may be as long as the
 /// file.
 ///
@@ -68,7 +71,7 @@ pub fn pairs(map: &Map<String, Value>) -> String {
 /// assert_eq!(text.chars().count(), "at line 3\n".len() + 201);
 /// ```
 pub fn short_lines(text: &str) -> String {
-    let short = |line: &str| match line.char_indices().nth(200) {
+    let short = |line: &str| match line.char_indices().nth(LINE_CHARACTERS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_string(),
     };

@@ -17,7 +17,8 @@ const ROWS: usize = 32;
 /// Pairs of tokens below which one thread is faster than the hand-over to others.
 const SERIAL: usize = 40_000;
 
-/// Exponent beyond which a shifted weight may underflow; the largest score of the row is then sought first.
+/// Width of the range of scores beyond which the largest score of a row is sought first. Within it no weight is below
+/// e^−300 ≈ 1e−130, so that products of weights and masses stay far from underflow (1e−308).
 const DEEP: f64 = 300.0;
 
 /// Computes the lengths of tokens (d, n), row by row in `tokens`.
