@@ -4,7 +4,7 @@ use crate::unroll::Data;
 use attnlab_core::error::{Error, Result, positive};
 use attnlab_core::linalg::{orthonormality_defect, product};
 use attnlab_core::rng::Streams;
-use attnlab_lab::run::Progress;
+use attnlab_lab::run::{Progress, memory};
 use attnlab_theory::attention::horizon::{BreakKind, BrokenColumns, Horizon};
 use attnlab_theory::attention::streaming::horizon::weight_of_column;
 use attnlab_theory::attention::streaming::{Cpu, Machine};
@@ -22,7 +22,8 @@ const LAYERS_AFTER: u64 = 4;
 /// Returns the peak memory (bytes) of the horizon of N tokens in subspaces of dimension p: one head in f32 and the state of
 /// the pass, a few hundred bytes per token.
 pub fn bytes(tokens: usize, dim: usize) -> u64 {
-    tokens as u64 * (4 * dim as u64 + 500)
+    let n = tokens as u64;
+    memory::product(&[n, 4, dim as u64]).saturating_add(memory::product(&[n, 500]))
 }
 
 /// The depth horizon of one draw.

@@ -10,7 +10,7 @@ use attnlab_lab::experiment::Experiment;
 use attnlab_lab::experiment::draw::span;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
+use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::measure::horizon_of_mixture;
 use attnlab_theory::sample::Mixture;
 
@@ -112,7 +112,7 @@ impl Experiment for Theorem1Map {
         match cell.get(GROUP) {
             "map" => crate::horizon::bytes(tokens, cell.get(DIM)),
             // The scores of one column, and their copy.
-            _ => 24 * tokens as u64,
+            _ => memory::product(&[24, tokens as u64]),
         }
     }
 
