@@ -6,6 +6,7 @@ mod findings;
 mod horizon;
 mod inspect;
 mod network_findings;
+mod reasons;
 mod results;
 mod sample;
 mod summary;

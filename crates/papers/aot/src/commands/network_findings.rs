@@ -186,23 +186,23 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
 
 /// Lines of a table, each behind the words for its place and network.
 fn of_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
-    let mut all = vec![];
+    let mut table_lines = vec![];
     for row in rows {
         let name = named(row)?;
-        all.extend(lines(row).into_iter().map(|cells| [name.to_vec(), cells].concat()));
+        table_lines.extend(lines(row).into_iter().map(|cells| [name.to_vec(), cells].concat()));
     }
-    Ok(all)
+    Ok(table_lines)
 }
 
 /// Lines of a table of the network as given. One table of heads is long enough: the controls' are in the rows.
 fn of_trained(rows: &[Row], lines: impl Fn(&Row, &str) -> Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
-    let mut all = vec![];
+    let mut table_lines = vec![];
     for row in rows {
         if row.word(VARIANT)? == VARIANTS[0].0 {
-            all.extend(lines(row, &named(row)?[0]));
+            table_lines.extend(lines(row, &named(row)?[0]));
         }
     }
-    Ok(all)
+    Ok(table_lines)
 }
 
 fn fit(row: &Row) -> Vec<Vec<String>> {

@@ -2,6 +2,7 @@
 //! page say the rest.
 
 use super::findings::{PARTS, interval, shown, table};
+use super::reasons::commonest;
 use crate::experiments::inspect_network::{VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
 use attnlab_core::error::Result;
@@ -10,11 +11,11 @@ use attnlab_lab::report::Table;
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 type Data = Map<String, Value>;
 
-/// Words for the places of an inspection, one and several.
+/// Word for the places of an inspection, singular and plural.
 type Noun = [&'static str; 2];
 
 /// Summarises inspected arrays.
@@ -165,7 +166,7 @@ fn spread(places: &[&Data], of: impl Fn(&Data) -> Option<f64>) -> Option<String>
 fn counted(places: &[&Data]) -> String {
     let of = |verdict: &str, words: &str| {
         let judged = judged(places, verdict);
-        let reason = commonest_reason(&judged).map_or(String::new(), |reason| format!(" (most often: {reason})"));
+        let reason = commonest(&judged).map_or(String::new(), |reason| format!(" (most often: {reason})"));
         format!("{} {words}{reason}", judged.len())
     };
     let [rejected, undecided] = [("not-such-a-mixture", "not such a mixture"), ("undecided", "undecided")]
@@ -196,47 +197,8 @@ fn of_controls(controls: &[String]) -> Option<String> {
     (!controls.is_empty()).then(|| format!("Controls: {}.", controls.join("; ")))
 }
 
-fn of_noun(count: usize, [one, several]: Noun) -> String {
-    format!("{count} {}", if count == 1 { one } else { several })
-}
-
-/// The reason that most places have; the first of several. The reasons of two places are the same if they differ in
-/// numbers alone.
-fn commonest_reason(places: &[&Data]) -> Option<String> {
-    let mut counts: BTreeMap<String, (usize, String)> = BTreeMap::new();
-    for data in places {
-        let reasons = data.get("reasons").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-        let mut own: Vec<(String, String)> = reasons.map(|reason| (kind(reason), reason.to_string())).collect();
-        own.dedup_by(|a, b| a.0 == b.0);
-        for (kind, reason) in own {
-            let known = counts.entry(kind).or_insert_with(|| (0, reason.clone()));
-            *known = (known.0 + 1, without_differences(&known.1, &reason));
-        }
-    }
-    let most = counts.values().map(|(count, _)| *count).max()?;
-    let (count, reason) = counts.into_values().find(|(count, _)| *count == most)?;
-    Some(if count == 1 { reason } else { without_p_value(&reason).to_string() })
-}
-
-/// A reason with ".." for the words in which another of its kind differs.
-fn without_differences(reason: &str, other: &str) -> String {
-    let words = reason.split(' ').zip(other.split(' ')).map(|(a, b)| if a == b { a } else { ".." });
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// What stands in brackets at the end of a reason are p-values.
-fn without_p_value(reason: &str) -> &str {
-    reason.rsplit_once(" (p").map_or(reason, |(before, _)| before)
-}
-
-/// A reason with ".." for all of its numbers.
-fn kind(reason: &str) -> String {
-    let reason = without_p_value(reason);
-    let words = reason.split(' ').map(|word| match word.trim_end_matches([',', ':', ';']).parse::<f64>() {
-        Ok(_) => word.replace(word.trim_end_matches([',', ':', ';']), ".."),
-        Err(_) => word.to_string(),
-    });
-    words.collect::<Vec<_>>().join(" ")
+fn of_noun(count: usize, [singular, plural]: Noun) -> String {
+    format!("{count} {}", if count == 1 { singular } else { plural })
 }
 
 /// Share of true mixtures that the test would have called consistent, where the rows have it: those of the fit and, for a
@@ -293,9 +255,9 @@ fn hypotheses(places: &[&Data]) -> Option<String> {
     let failing: Vec<String> = failing
         .map(|(name, count, margins)| format!("{name} at {} of {count} (margin {})", margins.len(), range(margins)))
         .collect();
-    let (all, holding) = (by_name.len(), by_name.len() - failing.len());
+    let (count, holding) = (by_name.len(), by_name.len() - failing.len());
     let failing = if failing.is_empty() { String::new() } else { format!("; failing: {}", failing.join(", ")) };
-    (all > 0).then(|| format!("{holding} of {all} hypotheses of Theorem 1 hold everywhere{failing}."))
+    (count > 0).then(|| format!("{holding} of {count} hypotheses of Theorem 1 hold everywhere{failing}."))
 }
 
 /// Effect of a block on the SNR in the subspaces of its heads, and the share of the first token.

@@ -2,8 +2,8 @@
 
 use std::ops::Deref;
 
-/// State that trials share, such as opened files. It follows from the settings beside it: a copy begins without, and comparisons
-/// leave it out.
+/// State that trials share, such as opened files. It follows from the settings beside it: a copy begins without, and
+/// comparisons leave it out.
 #[derive(Debug, Default)]
 pub struct Shared<T>(T);
 
