@@ -45,8 +45,8 @@ pub fn bessel_ratio(nu: f64, x: f64) -> f64 {
 ///
 /// ```
 /// // mpmath, 40 digits: 1 - besseli(1, 1e8) / besseli(0, 1e8)
-/// let found = attnlab_core::special::bessel_ratio_complement(0.0, 1e8);
-/// assert!((found / 5.000000012500000125e-9 - 1.0).abs() < 1e-14);
+/// let complement = attnlab_core::special::bessel_ratio_complement(0.0, 1e8);
+/// assert!((complement / 5.000000012500000125e-9 - 1.0).abs() < 1e-14);
 /// ```
 pub fn bessel_ratio_complement(nu: f64, x: f64) -> f64 {
     if !in_domain(nu, x) {
