@@ -40,7 +40,7 @@ pub(super) fn list(data: &Map<String, Value>, name: &str) -> String {
 
 pub(super) fn interval(data: &Map<String, Value>, name: &str) -> String {
     let [estimate, low, high] = ["", "_low", "_high"].map(|end| value(data, &format!("{name}{end}")));
-    // One window has no interval.
+    // One window has no interval, nor has a horizon without draws.
     let none = ["-", "undefined"];
     match none.contains(&low.as_str()) && none.contains(&high.as_str()) {
         true => estimate,
@@ -86,14 +86,6 @@ pub(super) fn dims(data: &Map<String, Value>) -> String {
     if all == half { all } else { format!("{all} (fitted to half, for the test: {half})") }
 }
 
-/// The horizon with its interval, and what it is of.
-pub(super) fn horizon(data: &Map<String, Value>, name: &str) -> String {
-    match data.get(&format!("{name}_low")).and_then(as_number) {
-        Some(_) => interval(data, name),
-        None => value(data, name),
-    }
-}
-
 /// A hypothesis: name, printed form, margin with its ends, and whether it holds.
 pub(super) fn hypotheses(row: &Row) -> Vec<[String; 4]> {
     let object = row.data.get("hypotheses").and_then(Value::as_object);
@@ -130,8 +122,8 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     }
     lines.push(format!(
         "  horizon      theta = {}, {} exact updates, of {}; law {} (5, 50, 95 % of draws)",
-        horizon(data, "theta_crit"),
-        horizon(data, "exact_updates"),
+        interval(data, "theta_crit"),
+        interval(data, "exact_updates"),
         word(data, "horizon_of"),
         list(data, "law_theta")
     ));
@@ -246,8 +238,8 @@ fn measures(row: &Row) -> Vec<Vec<String>> {
         let data = within(row, name)?;
         Some(vec![
             words.into(),
-            horizon(data, "theta_crit"),
-            horizon(data, "exact_updates"),
+            interval(data, "theta_crit"),
+            interval(data, "exact_updates"),
             word(data, "horizon_of").into(),
             list(data, "snr"),
             list(data, "snr_law"),

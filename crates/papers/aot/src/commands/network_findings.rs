@@ -1,6 +1,6 @@
 //! The findings of `attnlab inspect NETWORK` in words, from its rows.
 
-use super::findings::{MARGINS, dims, horizon, hypotheses, interval, power, shown, table, value, verdict, word};
+use super::findings::{MARGINS, dims, hypotheses, interval, power, shown, table, value, verdict, word};
 use super::summary;
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
@@ -56,7 +56,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         ),
         format!(
             "  horizon      theta = {}, of {}; stable rank {}, coding rate {} nats, mean cosine {}",
-            horizon(data, "theta_crit"),
+            interval(data, "theta_crit"),
             word(data, "horizon_of"),
             value(data, "stable_rank"),
             value(data, "coding_rate"),
