@@ -140,12 +140,12 @@ fn two_rows_for_one_trial_are_both_named() {
     let output = done(&["export", &out]);
     assert!(told(&output).contains("line 1 and "), "{}", told(&output));
     assert!(told(&output).contains("rows.jsonl, line 13"), "{}", told(&output));
-    let found = told(&done(&["repair", &out, "--apply"]));
-    assert!(found.contains("lines: 11 right, 2 wrong"), "{found}");
+    let repaired = told(&done(&["repair", &out, "--apply"]));
+    assert!(repaired.contains("lines: 11 right, 2 wrong"), "{repaired}");
     // A third row like the first decides nothing.
     fs::write(&rows, format!("{whole}{other}\n{first}\n")).unwrap();
-    let found = told(&done(&["repair", &out, "--apply"]));
-    assert!(found.contains("lines: 11 right, 3 wrong"), "{found}");
+    let repaired = told(&done(&["repair", &out, "--apply"]));
+    assert!(repaired.contains("lines: 11 right, 3 wrong"), "{repaired}");
     // The same row twice is the same row.
     fs::write(&rows, format!("{whole}{first}\n")).unwrap();
     assert!(done(&["export", &out, "--force"]).status.success());
@@ -207,16 +207,16 @@ fn other_builds_are_refused_unless_asked_for_and_then_named() {
     let report = done(&["report", &merged, "--out", &page]);
     assert!(told(&report).contains("several builds: 0.1.9+abc, "), "{}", told(&report));
 
-    // Shards of two builds in folders of their build.
-    let one = swept(folder.path(), "one", SWEEP, &["--shard", "0/2"]);
-    let two = swept(folder.path(), "two", SWEEP, &["--shard", "1/2"]);
+    // Shards of two builds in folders of their own.
+    let first_half = swept(folder.path(), "one", SWEEP, &["--shard", "0/2"]);
+    let second_half = swept(folder.path(), "two", SWEEP, &["--shard", "1/2"]);
     for file in ["run.json", "rows-1-of-2.jsonl"] {
-        let path = Path::new(&two).join(file);
+        let path = Path::new(&second_half).join(file);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, text.replace(&build, "0.1.9+abc")).unwrap();
     }
     let both = folder.path().join("both").display().to_string();
-    let merge = ["merge", &one, &two, "--out", &both];
+    let merge = ["merge", &first_half, &second_half, "--out", &both];
     assert!(told(&done(&merge)).contains("--mix-builds"));
     assert!(!Path::new(&both).exists());
     assert!(done(&[&merge[..], &["--mix-builds"]].concat()).status.success());
@@ -240,14 +240,14 @@ fn origins_are_noted_at_the_start_and_survive_a_merge() {
     assert!(fs::read_to_string(&made_by).unwrap().contains("attnlab sweep "));
 
     let text = SWEEP.replace("seed = 5", "seed = 7");
-    let at = |name: &str, shard: &str, threads: &str| {
+    let swept_shard = |name: &str, shard: &str, threads: &str| {
         let more = ["--shard", shard, "--threads", threads];
         swept(folder.path(), name, &text, &more)
     };
-    let (one, two) = (at("one", "0/2", "1"), at("two", "1/2", "2"));
+    let (first_half, second_half) = (swept_shard("one", "0/2", "1"), swept_shard("two", "1/2", "2"));
     let merged = folder.path().join("merged").display().to_string();
     // Rows are never there without them.
-    let merge = ["merge", &one, &two, "--out", &merged];
+    let merge = ["merge", &first_half, &second_half, "--out", &merged];
     let noted = Path::new(&merged).join("made-by.json");
     kill(paused(&merge, pause::AFTER_REPLACEMENTS, 0, || noted.exists()));
     assert!(!Path::new(&merged).join("rows.jsonl").metadata().is_ok_and(|rows| rows.len() > 0));
@@ -262,21 +262,21 @@ fn origins_are_noted_at_the_start_and_survive_a_merge() {
 fn a_forced_run_deletes_what_was_said_of_the_other() {
     let folder = tempfile::tempdir().unwrap();
     let out = swept(folder.path(), "map", SWEEP, &[]);
-    let at = |name: &str| Path::new(&out).join(name);
-    let other = fs::read_to_string(at("made-by.json")).unwrap().replace("attnlab sweep", "elsewhere sweep");
-    fs::write(at("made-by-0-of-2.json"), other).unwrap();
+    let path = |name: &str| Path::new(&out).join(name);
+    let other = fs::read_to_string(path("made-by.json")).unwrap().replace("attnlab sweep", "elsewhere sweep");
+    fs::write(path("made-by-0-of-2.json"), other).unwrap();
     let file = folder.path().join("b.toml").display().to_string();
     fs::write(&file, SWEEP.replace("seed = 5", "seed = 6")).unwrap();
     // It is deleted and written anew.
-    let text = || fs::read_to_string(at("run.json")).unwrap_or_default();
+    let text = || fs::read_to_string(path("run.json")).unwrap_or_default();
     let child = paused(&["sweep", &file, "--out", &out, "--force"], pause::AFTER_ROWS, 0, || {
-        text().contains("\"seed\": 6") && at("made-by.json").exists()
+        text().contains("\"seed\": 6") && path("made-by.json").exists()
     });
-    for gone in ["cells.csv", "cells.jsonl", "made-by-0-of-2.json"] {
-        assert!(!at(gone).exists(), "{gone}");
+    for name in ["cells.csv", "cells.jsonl", "made-by-0-of-2.json"] {
+        assert!(!path(name).exists(), "{name}");
     }
     kill(child);
-    let origins = fs::read_to_string(at("made-by.json")).unwrap();
+    let origins = fs::read_to_string(path("made-by.json")).unwrap();
     assert!(origins.contains("b.toml") && !origins.contains("map.toml"), "{origins}");
 }
 
