@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::{Child, Output};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -70,6 +70,33 @@ pub fn attnlab(args: &[&str]) -> Attnlab {
     let mut command = assert_cmd::Command::cargo_bin("attnlab").unwrap();
     command.args(args);
     Attnlab(command)
+}
+
+/// Settings of the experiment `snr_per_layer` with which a trial takes milliseconds.
+pub const SMALL_SNR: [&str; 12] = [
+    "--set",
+    "tokens=40",
+    "--set",
+    "dim=12",
+    "--set",
+    "layers=3",
+    "--set",
+    "figure4_tokens=20",
+    "--set",
+    "figure4_clusters=2",
+    "--set",
+    "figure4_dim=6",
+];
+
+/// Starts `attnlab` so that it waits after `number` of whatever `variable` of `run::pause` counts, and returns when it
+/// has come there: `reached` is true then.
+#[track_caller]
+pub fn paused(arguments: &[impl AsRef<OsStr>], variable: &str, number: usize, reached: impl Fn() -> bool) -> Child {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
+    command.args(arguments).env(variable, number.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    wait_until(&mut child, &format!("{variable} = {number}"), reached);
+    child
 }
 
 /// Waits until `ready`, while `child` runs. Panics if the process ends before, or at [`limit`], and leaves no process.

@@ -1,10 +1,9 @@
 //! Kills at every kind of point that a command reaches change nothing.
 
-use crate::common::{attnlab, kill, wait_until};
+use crate::common::{SMALL_SNR, attnlab, kill, paused};
 use attnlab::run::pause;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 const SWEEP: &str = "\
 claim = 'aot.theorem1_bounded'
@@ -39,13 +38,7 @@ fn victims(folder: &Path) -> Vec<Victim> {
         let arguments = arguments.iter().map(ToString::to_string).chain(to).collect();
         Victim { arguments, out: path(out), files, rows, replaces }
     };
-    let mut run = vec!["run", "snr_per_layer"];
-    for setting in ["trials=2", "tokens=40", "dim=12", "layers=3"] {
-        run.extend(["--set", setting]);
-    }
-    for setting in ["figure4_tokens=20", "figure4_clusters=2", "figure4_dim=6"] {
-        run.extend(["--set", setting]);
-    }
+    let run = [&["run", "snr_per_layer", "--set", "trials=2"], &SMALL_SNR[..]].concat();
     let cells: &[&str] = &["rows.jsonl", "cells.jsonl", "cells.csv", "aot_theorem1_bounded.svg"];
     vec![
         victim(&["sweep", "--threads", "2", &map], "swept", cells, &[0, 1, 7, 19], true),
@@ -58,11 +51,7 @@ fn victims(folder: &Path) -> Vec<Victim> {
 /// Starts the command with a point at which it waits, and kills it when it has come there.
 #[track_caller]
 fn killed(victim: &Victim, variable: &str, number: usize, reached: impl Fn() -> bool) {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
-    command.args(&victim.arguments).env(variable, number.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    wait_until(&mut child, &format!("{variable} = {number}"), reached);
-    kill(child);
+    kill(paused(&victim.arguments, variable, number, reached));
 }
 
 /// Runs the command to its end and returns its files; the verdicts of `reproduce` without the seconds that they took.

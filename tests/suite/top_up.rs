@@ -1,6 +1,6 @@
 //! More trials without losing a row: larger numbers of trials in a folder, `--times`, `--until-decided`.
 
-use crate::common::{CATALOGUE, attnlab, json_lines};
+use crate::common::{CATALOGUE, SMALL_SNR, attnlab, json_lines};
 use crate::sweeps::{MAP, files, parse, run, stopping};
 use attnlab::error::Result;
 use attnlab::run::Silent;
@@ -108,10 +108,8 @@ fn what_is_no_larger_run_is_refused() {
 fn experiments_are_topped_up_by_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run").display().to_string();
-    let small = ["tokens=40", "dim=12", "layers=3", "figure4_tokens=20", "figure4_clusters=2", "figure4_dim=6"];
     let rows = |trials: &str| {
-        let mut words = vec!["run", "snr_per_layer", "--out", &out, "--set", trials];
-        words.extend(small.iter().flat_map(|setting| ["--set", setting]));
+        let words = [&["run", "snr_per_layer", "--out", &out, "--set", trials], &SMALL_SNR[..]].concat();
         let output = attnlab(&words).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         fs::read_to_string(Path::new(&out).join("rows.jsonl")).unwrap()

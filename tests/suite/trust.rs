@@ -1,10 +1,10 @@
 //! Rows are those of one run by one code: edits, other runs, other builds and other processes are noticed.
 
-use crate::common::{attnlab, kill, wait_until};
+use crate::common::{SMALL_SNR, attnlab, kill, paused};
 use attnlab::run::pause;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 
 const SWEEP: &str = "\
 claim = 'aot.theorem1_bounded'
@@ -140,12 +140,12 @@ fn two_rows_for_one_trial_are_both_named() {
     let output = done(&["export", &out]);
     assert!(told(&output).contains("line 1 and "), "{}", told(&output));
     assert!(told(&output).contains("rows.jsonl, line 13"), "{}", told(&output));
-    let found = told(&done(&["repair", &out, "--apply"]));
-    assert!(found.contains("lines: 11 right, 2 wrong"), "{found}");
+    let repaired = told(&done(&["repair", &out, "--apply"]));
+    assert!(repaired.contains("lines: 11 right, 2 wrong"), "{repaired}");
     // A third row like the first decides nothing.
     fs::write(&rows, format!("{whole}{other}\n{first}\n")).unwrap();
-    let found = told(&done(&["repair", &out, "--apply"]));
-    assert!(found.contains("lines: 11 right, 3 wrong"), "{found}");
+    let repaired = told(&done(&["repair", &out, "--apply"]));
+    assert!(repaired.contains("lines: 11 right, 3 wrong"), "{repaired}");
     // The same row twice is the same row.
     fs::write(&rows, format!("{whole}{first}\n")).unwrap();
     assert!(done(&["export", &out, "--force"]).status.success());
@@ -182,41 +182,41 @@ fn a_manifest_that_was_changed_is_refused() {
 fn other_builds_are_refused_unless_asked_for_and_then_named() {
     let folder = tempfile::tempdir().unwrap();
     let out = swept(folder.path(), "map", SWEEP, &["--shard", "0/2"]);
-    let own = build_of(&out);
+    let build = build_of(&out);
     // The version, a hash of the code, and the system.
-    assert!(own.starts_with(&format!("{}+", env!("CARGO_PKG_VERSION"))), "{own}");
-    assert!(own.contains("-"), "{own}");
+    assert!(build.starts_with(&format!("{}+", env!("CARGO_PKG_VERSION"))), "{build}");
+    assert!(build.contains("-"), "{build}");
     for file in ["run.json", "rows-0-of-2.jsonl"] {
         let path = Path::new(&out).join(file);
         let text = fs::read_to_string(&path).unwrap();
-        assert!(text.contains(&own));
-        fs::write(&path, text.replace(&own, "0.1.9+abc")).unwrap();
+        assert!(text.contains(&build));
+        fs::write(&path, text.replace(&build, "0.1.9+abc")).unwrap();
     }
     let file = folder.path().join("map.toml").display().to_string();
     let next = ["sweep", &file, "--out", &out, "--shard", "1/2"];
     let refused = told(&done(&next));
-    let says = ["the build 0.1.9+abc", &own, "--mix-builds", "--force"];
-    assert!(says.iter().all(|word| refused.contains(word)), "{refused}");
+    let words = ["the build 0.1.9+abc", &build, "--mix-builds", "--force"];
+    assert!(words.iter().all(|word| refused.contains(word)), "{refused}");
     let mixed = done(&[&next[..], &["--mix-builds"]].concat());
     assert!(mixed.status.success(), "{}", told(&mixed));
     let merged = folder.path().join("merged").display().to_string();
     assert!(done(&["merge", &out, "--out", &merged]).status.success());
     let manifest = fs::read_to_string(Path::new(&merged).join("run.json")).unwrap();
-    assert!(manifest.contains("0.1.9+abc") && manifest.contains(&own), "{manifest}");
+    assert!(manifest.contains("0.1.9+abc") && manifest.contains(&build), "{manifest}");
     let page = folder.path().join("report.html").display().to_string();
     let report = done(&["report", &merged, "--out", &page]);
     assert!(told(&report).contains("several builds: 0.1.9+abc, "), "{}", told(&report));
 
     // Shards of two builds in folders of their own.
-    let one = swept(folder.path(), "one", SWEEP, &["--shard", "0/2"]);
-    let two = swept(folder.path(), "two", SWEEP, &["--shard", "1/2"]);
+    let first_half = swept(folder.path(), "one", SWEEP, &["--shard", "0/2"]);
+    let second_half = swept(folder.path(), "two", SWEEP, &["--shard", "1/2"]);
     for file in ["run.json", "rows-1-of-2.jsonl"] {
-        let path = Path::new(&two).join(file);
+        let path = Path::new(&second_half).join(file);
         let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text.replace(&own, "0.1.9+abc")).unwrap();
+        fs::write(&path, text.replace(&build, "0.1.9+abc")).unwrap();
     }
     let both = folder.path().join("both").display().to_string();
-    let merge = ["merge", &one, &two, "--out", &both];
+    let merge = ["merge", &first_half, &second_half, "--out", &both];
     assert!(told(&done(&merge)).contains("--mix-builds"));
     assert!(!Path::new(&both).exists());
     assert!(done(&[&merge[..], &["--mix-builds"]].concat()).status.success());
@@ -235,20 +235,21 @@ fn origins_are_noted_at_the_start_and_survive_a_merge() {
     fs::write(&file, SWEEP).unwrap();
     let (file, shards) = (file.display().to_string(), out.display().to_string());
     let made_by = out.join("made-by-0-of-2.json");
-    kill(paused(&["sweep", &file, "--out", &shards, "--shard", "0/2"], || made_by.exists()));
+    let first = ["sweep", &file, "--out", &shards, "--shard", "0/2"];
+    kill(paused(&first, pause::AFTER_ROWS, 0, || made_by.exists()));
     assert!(fs::read_to_string(&made_by).unwrap().contains("attnlab sweep "));
 
     let text = SWEEP.replace("seed = 5", "seed = 7");
-    let at = |name: &str, shard: &str, threads: &str| {
+    let swept_shard = |name: &str, shard: &str, threads: &str| {
         let more = ["--shard", shard, "--threads", threads];
         swept(folder.path(), name, &text, &more)
     };
-    let (one, two) = (at("one", "0/2", "1"), at("two", "1/2", "2"));
+    let (first_half, second_half) = (swept_shard("one", "0/2", "1"), swept_shard("two", "1/2", "2"));
     let merged = folder.path().join("merged").display().to_string();
     // Rows are never there without them.
-    let merge = ["merge", &one, &two, "--out", &merged];
+    let merge = ["merge", &first_half, &second_half, "--out", &merged];
     let noted = Path::new(&merged).join("made-by.json");
-    kill(paused_by(pause::AFTER_REPLACEMENTS, &merge, || noted.exists()));
+    kill(paused(&merge, pause::AFTER_REPLACEMENTS, 0, || noted.exists()));
     assert!(!Path::new(&merged).join("rows.jsonl").metadata().is_ok_and(|rows| rows.len() > 0));
     assert!(done(&merge).status.success());
     let origins = fs::read_to_string(Path::new(&merged).join("made-by.json")).unwrap();
@@ -256,42 +257,26 @@ fn origins_are_noted_at_the_start_and_survive_a_merge() {
     assert!(origins.contains(&build_of(&merged)), "{origins}");
 }
 
-/// Starts a command that waits before its first row, and returns when it has come there: `begun` is true then.
-#[track_caller]
-fn paused(arguments: &[&str], begun: impl Fn() -> bool) -> Child {
-    paused_by(pause::AFTER_ROWS, arguments, begun)
-}
-
-/// As [`paused`], before the first of whatever `variable` counts.
-#[track_caller]
-fn paused_by(variable: &str, arguments: &[&str], begun: impl Fn() -> bool) -> Child {
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
-    command.args(arguments).env(variable, "0").stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
-    wait_until(&mut child, variable, begun);
-    child
-}
-
 /// A forced run takes over nothing from the one that it deletes: neither its machines nor its verdicts.
 #[test]
 fn a_forced_run_deletes_what_was_said_of_the_other() {
     let folder = tempfile::tempdir().unwrap();
     let out = swept(folder.path(), "map", SWEEP, &[]);
-    let at = |name: &str| Path::new(&out).join(name);
-    let other = fs::read_to_string(at("made-by.json")).unwrap().replace("attnlab sweep", "elsewhere sweep");
-    fs::write(at("made-by-0-of-2.json"), other).unwrap();
+    let path = |name: &str| Path::new(&out).join(name);
+    let other = fs::read_to_string(path("made-by.json")).unwrap().replace("attnlab sweep", "elsewhere sweep");
+    fs::write(path("made-by-0-of-2.json"), other).unwrap();
     let file = folder.path().join("b.toml").display().to_string();
     fs::write(&file, SWEEP.replace("seed = 5", "seed = 6")).unwrap();
     // It is deleted and written anew.
-    let text = || fs::read_to_string(at("run.json")).unwrap_or_default();
-    let child = paused(&["sweep", &file, "--out", &out, "--force"], || {
-        text().contains("\"seed\": 6") && at("made-by.json").exists()
+    let text = || fs::read_to_string(path("run.json")).unwrap_or_default();
+    let child = paused(&["sweep", &file, "--out", &out, "--force"], pause::AFTER_ROWS, 0, || {
+        text().contains("\"seed\": 6") && path("made-by.json").exists()
     });
-    for gone in ["cells.csv", "cells.jsonl", "made-by-0-of-2.json"] {
-        assert!(!at(gone).exists(), "{gone}");
+    for name in ["cells.csv", "cells.jsonl", "made-by-0-of-2.json"] {
+        assert!(!path(name).exists(), "{name}");
     }
     kill(child);
-    let origins = fs::read_to_string(at("made-by.json")).unwrap();
+    let origins = fs::read_to_string(path("made-by.json")).unwrap();
     assert!(origins.contains("b.toml") && !origins.contains("map.toml"), "{origins}");
 }
 
@@ -304,52 +289,34 @@ fn two_processes_on_one_folder_lose_nothing() {
     let (a, b, out) = (path("a.toml"), path("b.toml"), path("out"));
     fs::write(&a, SWEEP).unwrap();
     fs::write(&b, SWEEP.replace("seed = 5", "seed = 6")).unwrap();
-    let experiment = |out: &str| -> Vec<String> {
-        let small = ["trials=2", "tokens=40", "dim=12", "layers=3"];
-        let fourth = ["figure4_tokens=20", "figure4_clusters=2", "figure4_dim=6"];
-        let begin = ["run", "snr_per_layer", "--seed", "7", "--out", out].map(String::from);
-        let set = small.iter().chain(&fourth).flat_map(|s| ["--set".to_string(), s.to_string()]);
-        begin.into_iter().chain(set).collect()
-    };
-    let sweep = |file: &str, more: &[&str]| -> Vec<String> {
-        ["sweep", file, "--out", &out].iter().chain(more).map(ToString::to_string).collect()
-    };
-    let run = experiment(&out);
-    let forced_run: Vec<String> = run.iter().cloned().chain(["--force".to_string()]).collect();
-    let owners = [sweep(&a, &[]), sweep(&a, &["--force"]), run.clone(), forced_run.clone()];
-    let writers = [
-        sweep(&a, &[]),
-        sweep(&a, &["--force"]),
-        sweep(&b, &[]),
-        sweep(&b, &["--force"]),
-        run,
-        forced_run,
-        ["repair", &out, "--apply"].map(String::from).to_vec(),
-    ];
+    let run = [&["run", "snr_per_layer", "--seed", "7", "--out", &out, "--set", "trials=2"], &SMALL_SNR[..]].concat();
+    let forced_run = [&run[..], &["--force"]].concat();
+    let sweep = ["sweep", &a, "--out", &out].to_vec();
+    let forced_sweep = [&sweep[..], &["--force"]].concat();
+    let other_sweep = ["sweep", &b, "--out", &out].to_vec();
+    let forced_other = [&other_sweep[..], &["--force"]].concat();
+    let repair = ["repair", &out, "--apply"].to_vec();
+    let owners = [&sweep, &forced_sweep, &run, &forced_run];
+    let writers = [&sweep, &forced_sweep, &other_sweep, &forced_other, &run, &forced_run, &repair];
     let reads: [&[&str]; 3] = [
         &["export", &out, "--out", &path("t.csv"), "--force"],
         &["report", &out, "--out", &path("r.html")],
         &["merge", &out, "--out", &path("merged")],
     ];
     // It waits for some seconds whether the owner is another shard.
-    let shard = [sweep(&b, &["--shard", "1/2", "--force"])];
-    for (i, owner) in owners.iter().enumerate() {
-        let owner: Vec<&str> = owner.iter().map(String::as_str).collect();
+    let shard = [&forced_other[..], &["--shard", "1/2"]].concat();
+    for (i, owner) in owners.into_iter().enumerate() {
         let _ = fs::remove_dir_all(&out);
-        let whole = finished(&owner, &out);
+        let whole = finished(owner, &out);
         // Half of the rows, and a torn one, which the owner cuts off when it has the folder.
         let ends: Vec<usize> = (1..=whole.len()).filter(|end| whole[end - 1] == b'\n').collect();
         let count = ends.len() / 2;
-        let kept = &whole[..ends[count - 1]];
-        fs::write(Path::new(&out).join("rows.jsonl"), &whole[..kept.len() + 5]).unwrap();
+        let half = &whole[..ends[count - 1]];
+        fs::write(Path::new(&out).join("rows.jsonl"), &whole[..half.len() + 5]).unwrap();
         let rows = || fs::read(Path::new(&out).join("rows.jsonl")).unwrap();
-        let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
-        command.args(&owner).env(pause::AFTER_ROWS, count.to_string()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        wait_until(&mut child, "the rows that were there", || rows() == kept);
-        for writer in writers.iter().chain(shard.iter().filter(|_| i == 0)) {
-            let writer: Vec<&str> = writer.iter().map(String::as_str).collect();
-            let output = done(&writer);
+        let child = paused(owner, pause::AFTER_ROWS, count, || rows() == half);
+        for writer in writers.into_iter().chain((i == 0).then_some(&shard)) {
+            let output = done(writer);
             assert_eq!(output.status.code(), Some(2), "{writer:?}: {}", told(&output));
             assert!(told(&output).contains("another process is writing into this folder"), "{}", told(&output));
         }
@@ -357,9 +324,9 @@ fn two_processes_on_one_folder_lose_nothing() {
             let output = done(reader);
             assert!(matches!(output.status.code(), Some(0 | 2)), "{reader:?}: {}", told(&output));
         }
-        assert_eq!(rows(), kept, "{owner:?}");
+        assert_eq!(rows(), half, "{owner:?}");
         kill(child);
-        assert_eq!(finished(&owner, &out), whole, "{owner:?}");
+        assert_eq!(finished(owner, &out), whole, "{owner:?}");
     }
 }
 
@@ -373,7 +340,7 @@ fn shards_share_a_folder() {
     fs::write(&b, SWEEP.replace("seed = 5", "seed = 6")).unwrap();
     let made_by = Path::new(&out).join("made-by-0-of-2.json");
     let first = ["sweep", &a, "--out", &out, "--shard", "0/2"];
-    let child = paused(&first, || made_by.exists());
+    let child = paused(&first, pause::AFTER_ROWS, 0, || made_by.exists());
     let second = done(&["sweep", &a, "--out", &out, "--shard", "1/2"]);
     assert!(second.status.success(), "{}", told(&second));
     for more in [&["--shard", "1/2"][..], &["--shard", "1/2", "--force"], &[], &["--force"]] {
