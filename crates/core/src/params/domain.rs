@@ -33,16 +33,35 @@ pub enum Domain {
 
 impl Domain {
     /// Any finite number.
-    pub const FINITE: Domain =
-        Domain::Number { low: f64::NEG_INFINITY, low_in: false, high: f64::INFINITY, high_in: false };
+    pub const FINITE: Domain = Domain::open(f64::NEG_INFINITY, f64::INFINITY);
     /// Any number ≥ 0.
-    pub const NON_NEGATIVE: Domain = Domain::Number { low: 0.0, low_in: true, high: f64::INFINITY, high_in: false };
+    pub const NON_NEGATIVE: Domain = Domain::right_open(0.0, f64::INFINITY);
     /// Any number > 0.
-    pub const POSITIVE: Domain = Domain::Number { low: 0.0, low_in: false, high: f64::INFINITY, high_in: false };
+    pub const POSITIVE: Domain = Domain::open(0.0, f64::INFINITY);
     /// A number in the open interval (0, 1).
-    pub const OPEN_UNIT: Domain = Domain::Number { low: 0.0, low_in: false, high: 1.0, high_in: false };
+    pub const OPEN_UNIT: Domain = Domain::open(0.0, 1.0);
     /// A number in the half-open interval (0, 1].
-    pub const LEFT_OPEN_UNIT: Domain = Domain::Number { low: 0.0, low_in: false, high: 1.0, high_in: true };
+    pub const LEFT_OPEN_UNIT: Domain = Domain::left_open(0.0, 1.0);
+
+    /// Returns the interval (low, high).
+    pub const fn open(low: f64, high: f64) -> Self {
+        Domain::Number { low, low_in: false, high, high_in: false }
+    }
+
+    /// Returns the interval (low, high].
+    pub const fn left_open(low: f64, high: f64) -> Self {
+        Domain::Number { low, low_in: false, high, high_in: true }
+    }
+
+    /// Returns the interval [low, high).
+    pub const fn right_open(low: f64, high: f64) -> Self {
+        Domain::Number { low, low_in: true, high, high_in: false }
+    }
+
+    /// Returns the interval [low, high].
+    pub const fn closed(low: f64, high: f64) -> Self {
+        Domain::Number { low, low_in: true, high, high_in: true }
+    }
 
     /// Describes the range in words for an error message and for `--help`.
     pub fn allowed(&self) -> String {

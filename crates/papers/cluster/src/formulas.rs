@@ -1,8 +1,6 @@
 //! Closed forms with names, for `attnlab eval`.
 
-use crate::quantities::{
-    ANGLE, BETA, DELTA, DIM, GAMMA, MASS_I, MASS_J, MODE, MODEL, RESCALED, RHO, TIME, TOKENS, above, closed,
-};
+use crate::quantities::{ANGLE, BETA, DELTA, DIM, GAMMA, MASS_I, MASS_J, MODE, MODEL, RESCALED, RHO, TIME, TOKENS};
 use crate::setting::model;
 use crate::theory::equiangular::Equiangular;
 use crate::theory::long_context::LongContext;
@@ -77,7 +75,7 @@ fn layer_and_uniform_formulas() -> Vec<Formula> {
             schema: || {
                 vec![
                     TOKENS.within(Domain::Whole(2, 1 << 53)).required(),
-                    RHO.within(Domain::Number { low: 0.0, low_in: true, high: 1.0, high_in: false }).required(),
+                    RHO.within(Domain::right_open(0.0, 1.0)).required(),
                     GAMMA.required(),
                 ]
             },
@@ -118,7 +116,7 @@ fn equiangular() -> Schema {
     vec![
         MODEL.or("sa"),
         TOKENS.within(Domain::Whole(2, 1 << 53)).required(),
-        BETA.within(closed(0.0, MOST_BETA)).required(),
+        BETA.within(Domain::closed(0.0, MOST_BETA)).required(),
         TIME.required(),
     ]
 }
@@ -128,7 +126,7 @@ fn two_masses() -> Schema {
 }
 
 fn on_circle() -> Schema {
-    vec![BETA.within(above(0.0, 1e8)).required(), MODEL.or("sa")]
+    vec![BETA.within(Domain::left_open(0.0, 1e8)).required(), MODEL.or("sa")]
 }
 
 fn law(p: &Params) -> Result<Equiangular> {

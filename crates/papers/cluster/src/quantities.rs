@@ -20,8 +20,9 @@ pub const TIME: Quantity<f64> = Quantity::real("t", "t", "time, depth of the net
 /// Rescaled time s.
 pub const RESCALED: Quantity<f64> = Quantity::real("s", "s", "rescaled time").within(Domain::NON_NEGATIVE);
 /// Angle θ_0 of the closest pair at the start.
-pub const ANGLE: Quantity<f64> =
-    Quantity::real("angle", "θ_0", "angle of the closest pair at the start").unit("radian").within(open(0.0, PI));
+pub const ANGLE: Quantity<f64> = Quantity::real("angle", "θ_0", "angle of the closest pair at the start")
+    .unit("radian")
+    .within(Domain::open(0.0, PI));
 /// Mass α_i of one cluster of the pair.
 pub const MASS_I: Quantity<f64> =
     Quantity::real("mass_i", "α_i", "mass of one cluster of the pair").within(Domain::POSITIVE);
@@ -29,8 +30,8 @@ pub const MASS_I: Quantity<f64> =
 pub const MASS_J: Quantity<f64> =
     Quantity::real("mass_j", "α_j", "mass of the other cluster of the pair").within(Domain::POSITIVE);
 /// Gap g between the pair's inner product and all others.
-pub const GAP: Quantity<f64> =
-    Quantity::real("gap", "g", "least distance of the pair's inner product from all others").within(open(0.0, 2.0));
+pub const GAP: Quantity<f64> = Quantity::real("gap", "g", "least distance of the pair's inner product from all others")
+    .within(Domain::open(0.0, 2.0));
 /// Inner product ρ of two tokens.
 pub const RHO: Quantity<f64> = Quantity::real("rho", "ρ", "inner product of two tokens");
 /// Factor γ of log n in the inverse temperature.
@@ -44,7 +45,7 @@ pub const KAPPA: Quantity<f64> =
 pub const MODE: Quantity<usize> = Quantity::whole("k", "k", "number of a mode of the circle");
 /// Distance δ of Rényi centres.
 pub const DELTA: Quantity<f64> =
-    Quantity::real("delta", "δ", "distance of Rényi centres").unit("radian").within(open(0.0, PI));
+    Quantity::real("delta", "δ", "distance of Rényi centres").unit("radian").within(Domain::open(0.0, PI));
 
 /// Number H of heads.
 pub const HEADS: Quantity<usize> = Quantity::whole("H", "H", "number of heads").within(Domain::Whole(1, 16));
@@ -61,18 +62,3 @@ pub const START: Quantity<f64> =
 pub const PARTS: [&str; 6] = ["circle", "sphere", "path", "duration", "layers", "contexts"];
 /// Part of an experiment that a cell belongs to.
 pub const PART: Quantity<Word> = Quantity::word("part", "", "part of the experiment", &PARTS);
-
-/// Returns the open interval.
-pub const fn open(low: f64, high: f64) -> Domain {
-    Domain::Number { low, low_in: false, high, high_in: false }
-}
-
-/// Returns the interval without its lower end.
-pub const fn above(low: f64, high: f64) -> Domain {
-    Domain::Number { low, low_in: false, high, high_in: true }
-}
-
-/// Returns the closed interval.
-pub const fn closed(low: f64, high: f64) -> Domain {
-    Domain::Number { low, low_in: true, high, high_in: true }
-}

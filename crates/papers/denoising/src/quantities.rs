@@ -10,7 +10,7 @@ use ndarray::Array2;
 const MOST: u64 = 1_000_000;
 
 /// Range of lengths and variances: their eighth powers stay in the range of f64.
-const SCALE: Domain = Domain::Number { low: 1e-30, low_in: true, high: 1e30, high_in: true };
+const SCALE: Domain = Domain::closed(1e-30, 1e30);
 
 /// The largest dimension of a closed form: the Bessel ratio is tested up to order 50 000.
 pub const MOST_DIM: u64 = 100_000;
@@ -61,8 +61,8 @@ pub const BETA: Quantity<f64> = Quantity::real("beta", "β", "scale of W_KQ").wi
 pub const GAMMA: Quantity<f64> = Quantity::real("gamma", "γ = αβ", "product of the attention scales");
 
 /// γ/α, size of a step of gradient descent over α.
-pub const STEP: Quantity<f64> = Quantity::real("step", "γ/α", "size of a gradient step over alpha")
-    .within(Domain::Number { low: 0.0, low_in: false, high: 5.0, high_in: true });
+pub const STEP: Quantity<f64> =
+    Quantity::real("step", "γ/α", "size of a gradient step over alpha").within(Domain::left_open(0.0, 5.0));
 
 /// αβR², below one where the energy is convex.
 pub const STRENGTH: Quantity<f64> = Quantity::real("strength", "αβR²", "at α = 1").within(Domain::OPEN_UNIT);
@@ -110,21 +110,11 @@ pub const NORM: Quantity<f64> =
     Quantity::real("norm", "|P x̃|", "length of the projected query").within(Domain::NON_NEGATIVE);
 
 /// ν, order of the Bessel function in the denominator of a ratio.
-pub const ORDER: Quantity<f64> = Quantity::real("order", "ν", "order of the denominator").within(Domain::Number {
-    low: -0.5,
-    low_in: true,
-    high: 0.5 * MOST_DIM as f64,
-    high_in: true,
-});
+pub const ORDER: Quantity<f64> =
+    Quantity::real("order", "ν", "order of the denominator").within(Domain::closed(-0.5, 0.5 * MOST_DIM as f64));
 
-/// Argument of a ratio of Bessel functions.
-pub const ARGUMENT: Quantity<f64> = Quantity::real("x", "x", "argument").within(Domain::Number {
-    low: 0.0,
-    low_in: true,
-    // The recurrence takes sqrt(46 x) steps where the expansion does not serve yet.
-    high: 1e12,
-    high_in: true,
-});
+/// Argument of a ratio of Bessel functions: the recurrence takes √(46 x) steps where the expansion does not serve yet.
+pub const ARGUMENT: Quantity<f64> = Quantity::real("x", "x", "argument").within(Domain::closed(0.0, 1e12));
 
 /// Parameters of the experiments' cells.
 pub mod cell {

@@ -11,7 +11,7 @@ use crate::theory::marginal::Marginal;
 use attnlab_core::params::{Domain, Quantity, Word};
 use ndarray::Array2;
 
-const PROBABILITY: Domain = Domain::Number { low: 0.0, low_in: true, high: 1.0, high_in: true };
+const PROBABILITY: Domain = Domain::closed(0.0, 1.0);
 
 // The layer, Eqs. (1) and (2).
 
@@ -48,14 +48,14 @@ pub const DATA: Quantity<Word> = Quantity::word(
 /// Inner product of any two contextual embeddings.
 pub const COHERENCE: Quantity<f64> =
     Quantity::real("coherence", "", "inner product of any two contextual embeddings; the hypothesis is 0")
-        .within(Domain::Number { low: 0.0, low_in: true, high: 1.0, high_in: false });
+        .within(Domain::right_open(0.0, 1.0));
 /// Inner product of the query with every contextual embedding.
 pub const QUERY_OVERLAP: Quantity<f64> = Quantity::real(
     "query_overlap",
     "",
     "inner product of the query with every contextual embedding; the hypothesis is 0",
 )
-.within(Domain::Number { low: -1.0, low_in: false, high: 1.0, high_in: false });
+.within(Domain::open(-1.0, 1.0));
 /// Step size η of gradient descent.
 pub const STEP: Quantity<f64> =
     Quantity::real("step", "η", "step size of gradient descent; 0, the hypothesis, means the flow itself")
@@ -65,7 +65,7 @@ pub const STEP: Quantity<f64> =
 pub const UNTIL: Quantity<f64> =
     Quantity::real("until", "", "end of training; in shorter times the weights hardly move")
         .unit("time of the flow")
-        .within(Domain::Number { low: 0.05, low_in: true, high: 1e6, high_in: true });
+        .within(Domain::closed(0.05, 1e6));
 
 // Theorem 2's remark on softmax attention, and footnote 1.
 
@@ -98,8 +98,8 @@ pub const INPUT_KIND: Quantity<Word> = Quantity::word(
 pub const EMBEDDINGS: Quantity<usize> =
     Quantity::whole("tokens", "M", "embedding vectors").within(Domain::Whole(2, 5000));
 /// Largest inner product ε of two embeddings.
-pub const EPSILON: Quantity<f64> = Quantity::real("epsilon", "ε", "largest |inner product| allowed")
-    .within(Domain::Number { low: 0.02, low_in: true, high: 1.0, high_in: false });
+pub const EPSILON: Quantity<f64> =
+    Quantity::real("epsilon", "ε", "largest |inner product| allowed").within(Domain::right_open(0.02, 1.0));
 
 // Fig. 2.
 
@@ -132,12 +132,8 @@ pub const INPUT_DIM: Quantity<usize> =
 pub const DRAWN_INPUTS: Quantity<usize> =
     Quantity::whole("samples", "", "inputs drawn per trial").within(Domain::Whole(100, 1_000_000));
 /// Length |v| of a weight.
-pub const LENGTH: Quantity<f64> = Quantity::real("length", "|v|", "length of the weight").within(Domain::Number {
-    low: 0.01,
-    low_in: true,
-    high: 100.0,
-    high_in: true,
-});
+pub const LENGTH: Quantity<f64> =
+    Quantity::real("length", "|v|", "length of the weight").within(Domain::closed(0.01, 100.0));
 /// Law of the inputs around either centre.
 pub const LAW: Quantity<Word> =
     Quantity::word("law", "", "law of the inputs around either centre", &["student", "gaussian", "ball"]);
@@ -147,7 +143,7 @@ pub const MOST_NU: Quantity<f64> = Quantity::real(
     "ν",
     "most degrees of freedom of the inputs' Student laws, which are drawn uniformly from 1.1 on",
 )
-.within(Domain::Number { low: 1.1, low_in: true, high: 100.0, high_in: true });
+.within(Domain::closed(1.1, 100.0));
 
 // Eq. (6), Theorem 4 and Fig. 4.
 
@@ -158,7 +154,7 @@ pub const LOW: Quantity<f64> =
     Quantity::real("low", "", "lower end of the uniform law of the components of μ").within(Domain::POSITIVE);
 /// Upper end of the law of the components of μ: $e^{\mathrm{high}^2/2}$ must fit into an f64, and its square.
 pub const HIGH: Quantity<f64> = Quantity::real("high", "", "upper end of the uniform law of the components of μ")
-    .within(Domain::Number { low: 0.0, low_in: false, high: 20.0, high_in: true });
+    .within(Domain::left_open(0.0, 20.0));
 /// Target $\mu_j$ of the one component of a pair.
 pub const MU_J: Quantity<f64> = Quantity::real("mu_j", "μ_j", "target of component j");
 /// Target $\mu_k$ of the other component of a pair.
@@ -189,12 +185,8 @@ pub const BRANCHES: Quantity<usize> =
 pub const CLASSES: Quantity<usize> =
     Quantity::whole("classes", "D", "number of classes").within(Domain::Whole(1, 1000));
 /// Correlation ρ along every edge.
-pub const RHO: Quantity<f64> = Quantity::real("rho", "ρ", "correlation along every edge").within(Domain::Number {
-    low: -1.0,
-    low_in: true,
-    high: 1.0,
-    high_in: true,
-});
+pub const RHO: Quantity<f64> =
+    Quantity::real("rho", "ρ", "correlation along every edge").within(Domain::closed(-1.0, 1.0));
 /// Probability $\mathbb P\[y_0 = k\]$ of every class k.
 pub const CLASS_PROBABILITIES: Quantity<Vec<f64>> =
     Quantity::vector("class_probabilities", "P[y_0 = k]", "probability of every class k", &PROBABILITY);
@@ -217,24 +209,16 @@ pub const TIME: Quantity<f64> = Quantity::real("t", "t", "time of the gradient f
 pub const TARGET: Quantity<f64> = Quantity::real("mu", "μ", "target of the component");
 /// Share r = v/μ.
 pub const SHARE: Quantity<f64> =
-    Quantity::real("r", "r = v / mu", "share of its target that the component has reached").within(Domain::Number {
-        low: 0.0,
-        low_in: true,
-        high: 1.0,
-        high_in: false,
-    });
+    Quantity::real("r", "r = v / mu", "share of its target that the component has reached")
+        .within(Domain::right_open(0.0, 1.0));
 
 /// Law of one coordinate of the inputs.
 pub const COORDINATE_LAW: Quantity<Word> =
     Quantity::word("law", "p_n", "law of one coordinate of the inputs", &Marginal::NAMES);
 /// Degrees of freedom of one Student law.
 pub const NU: Quantity<f64> =
-    Quantity::real("nu", "ν", "degrees of freedom of Student's law; the other laws have none").within(Domain::Number {
-        low: 1.0,
-        low_in: false,
-        high: 1000.0,
-        high_in: true,
-    });
+    Quantity::real("nu", "ν", "degrees of freedom of Student's law; the other laws have none")
+        .within(Domain::left_open(1.0, 1000.0));
 /// Slopes (c_-, c_+) of a homogeneous activation.
 pub const SLOPES: Quantity<Vec<f64>> = Quantity::vector(
     "slopes",
@@ -262,17 +246,15 @@ pub const BIAS: Quantity<f64> = Quantity::real("xi", "ξ", "bias of the node");
 /// Position ρ_- of the negative component at a critical point.
 pub const MINUS: Quantity<f64> =
     Quantity::real("rho_minus", "ρ_-", "position of the negative component at the critical point")
-        .within(Domain::Number { low: -1e3, low_in: true, high: 1e3, high_in: true });
+        .within(Domain::closed(-1e3, 1e3));
 /// Gap δ = 1 - v/μ.
 pub const GAP: Quantity<f64> =
     Quantity::real("delta", "δ = 1 - v/μ", "gap of the component, 0 for the limit").within(PROBABILITY);
 /// Argument y of the functions of Lemmas 6 and 7.
-pub const ARGUMENT: Quantity<f64> =
-    Quantity::real("y", "y", "argument").within(Domain::Number { low: 0.0, low_in: true, high: 1e6, high_in: true });
+pub const ARGUMENT: Quantity<f64> = Quantity::real("y", "y", "argument").within(Domain::closed(0.0, 1e6));
 /// Targets μ of Eq. (6), all that one attention entropy depends on.
 pub const TARGET_VECTOR: Quantity<Vec<f64>> = Quantity::vector("mu", "μ", "targets of the components", &TARGET_DOMAIN);
-const TARGET_DOMAIN: Domain =
-    Domain::Number { low: -LARGEST_TARGET, low_in: true, high: LARGEST_TARGET, high_in: true };
+const TARGET_DOMAIN: Domain = Domain::closed(-LARGEST_TARGET, LARGEST_TARGET);
 /// Law of the child of the root above token m.
 pub const CHILD_ZERO_M: Quantity<Vec<f64>> = Quantity::vector(
     "child_zero_given_class_m",

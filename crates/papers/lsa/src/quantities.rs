@@ -19,7 +19,7 @@ const MOST_PROMPTS: u64 = 100_000_000;
 const FEWEST_PROMPTS: u64 = 1000;
 
 /// A finite number ≥ 1.
-const FROM_ONE: Domain = Domain::Number { low: 1.0, low_in: true, high: f64::INFINITY, high_in: false };
+const FROM_ONE: Domain = Domain::right_open(1.0, f64::INFINITY);
 
 /// Dimension d of the inputs.
 pub const DIM: Quantity<usize> =

@@ -1,6 +1,6 @@
 //! Closed forms with names, for `attnlab eval`.
 
-use crate::quantities::{BETA, DIM, FAILURE, LAMBDA, RADIUS, above};
+use crate::quantities::{BETA, DIM, FAILURE, LAMBDA, RADIUS};
 use crate::theory::ramsauer::Capacity;
 use crate::theory::sphere;
 use attnlab_core::params::Domain;
@@ -39,7 +39,10 @@ pub fn formulas() -> Vec<Formula> {
             doc: "mean weight of another pattern on the sphere over the own one, E exp(lambda d (u - 1))",
             source: "derived in attnlab_memory::theory::sphere",
             schema: || {
-                vec![DIM.within(Domain::Whole(2, 10_000)).required(), LAMBDA.within(above(0.0, 1000.0)).required()]
+                vec![
+                    DIM.within(Domain::Whole(2, 10_000)).required(),
+                    LAMBDA.within(Domain::left_open(0.0, 1000.0)).required(),
+                ]
             },
             value: |p| Ok(sphere::ln_mean(p.get(DIM), p.get(LAMBDA) * p.real(DIM)).exp().into()),
         },

@@ -21,7 +21,7 @@ pub const FAILURE: Quantity<f64> = Quantity::real("p", "p", "failure probability
 /// Distance |ξ − x_1|/M of the query from the first pattern, over the length of the patterns.
 pub const AWAY: Quantity<f64> =
     Quantity::real("away", "|ξ - x_1|/M", "distance of the query from the first pattern over the patterns' length")
-        .within(above(0.0, 2.0));
+        .within(Domain::left_open(0.0, 2.0));
 
 /// Inverse temperature βM² of patterns of length 1.
 pub const STRENGTH: Quantity<f64> = Quantity::real("strength", "βM²", "inverse temperature of patterns of length 1");
@@ -38,14 +38,4 @@ pub const MARGIN: Quantity<f64> =
 /// Computes the length M = K√(d − 1) of the patterns.
 pub fn length(params: &Params) -> f64 {
     params.get(RADIUS) * (params.real(DIM) - 1.0).sqrt()
-}
-
-/// Returns the interval without its lower end.
-pub const fn above(low: f64, high: f64) -> Domain {
-    Domain::Number { low, low_in: false, high, high_in: true }
-}
-
-/// Returns the closed interval.
-pub const fn closed(low: f64, high: f64) -> Domain {
-    Domain::Number { low, low_in: true, high, high_in: true }
 }

@@ -90,7 +90,7 @@ impl Claim for Lemma3 {
     fn schema(&self) -> Schema {
         let mut schema = mixture_schema(DEFAULT_TOKENS, 2, 1300);
         schema.push(TAU.or(0.55));
-        let theta = THETA.within(Domain::Number { low: 1.0, low_in: true, high: f64::INFINITY, high_in: false });
+        let theta = THETA.within(Domain::right_open(1.0, f64::INFINITY));
         schema.push(if self.bounded {
             theta
                 .meaning("the largest factor of the signal")

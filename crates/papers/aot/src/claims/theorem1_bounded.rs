@@ -86,7 +86,7 @@ impl Claim for Theorem1Bounded {
         // At this η the last θ below the limit at the defaults, 3.89, is 1.253^6 = 3.87.
         let mut schema = noisy_mixture_schema(2000, 2, 900);
         schema.extend([ETA.or(0.46), TAU.within(Domain::OPEN_UNIT).or(0.55), LAYERS.or(12)]);
-        let slack = Domain::Number { low: 0.0, low_in: true, high: LARGE_N_CONSTANT, high_in: false };
+        let slack = Domain::right_open(0.0, LARGE_N_CONSTANT);
         let all_columns = SAMPLED_COLUMNS.within(Domain::Whole(0, 0));
         schema.extend([
             SLACK.within(slack).or(0.1),

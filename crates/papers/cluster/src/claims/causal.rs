@@ -1,6 +1,6 @@
 //! Theorem 4.1 of the causal paper: with V = I and any Q, K all tokens tend to the first.
 
-use crate::quantities::{BETA, DIM, TIME, TOKENS, above, closed};
+use crate::quantities::{BETA, DIM, TIME, TOKENS};
 use crate::setting::{seconds, settled, uniform};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
@@ -47,8 +47,8 @@ impl Claim for Causal {
         vec![
             TOKENS.within(Domain::Whole(2, 64)).or(16),
             DIM.within(Domain::Whole(2, 32)).or(3),
-            BETA.within(closed(0.0, 2.0)).or(1.0),
-            TIME.within(above(0.0, 1e8)).or(1e5),
+            BETA.within(Domain::closed(0.0, 2.0)).or(1.0),
+            TIME.within(Domain::left_open(0.0, 1e8)).or(1e5),
         ]
     }
 

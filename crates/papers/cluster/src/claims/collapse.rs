@@ -1,6 +1,6 @@
 //! Theorem 2.3 of *Attention is not all you need*: the residuals of pure attention.
 
-use crate::quantities::{DIM, HEADS, LAYERS, SCALE, START, TOKENS, closed};
+use crate::quantities::{DIM, HEADS, LAYERS, SCALE, START, TOKENS};
 use crate::setting::{heads, rows};
 use crate::theory::collapse::{composite_norm, constant};
 use attnlab_lab::prelude::*;
@@ -33,8 +33,8 @@ impl Claim for RankCollapse {
             DIM.within(Domain::Whole(1, 64)).or(4),
             HEADS.or(2),
             LAYERS.or(2),
-            SCALE.within(closed(0.01, 100.0)).or(1.0),
-            START.within(closed(0.001, 10.0)).or(0.1),
+            SCALE.within(Domain::closed(0.01, 100.0)).or(1.0),
+            START.within(Domain::closed(0.001, 10.0)).or(0.1),
         ]
     }
 

@@ -1,6 +1,6 @@
 //! Theorem 6.9: uniform tokens in high dimension follow the equiangular curve. As printed, at the start, and as a law.
 
-use crate::quantities::{BETA, DIM, MODEL, TIME, TOKENS, above, closed};
+use crate::quantities::{BETA, DIM, MODEL, TIME, TOKENS};
 use crate::setting::{flow, model, seconds, uniform};
 use crate::theory::caps;
 use crate::theory::equiangular::Equiangular;
@@ -58,7 +58,7 @@ impl Claim for Concentration {
         if self.at_start {
             return vec![n, d];
         }
-        vec![n, d, BETA.within(closed(0.0, 6.0)).or(1.0), TIME.within(above(0.0, 100.0)).or(2.0)]
+        vec![n, d, BETA.within(Domain::closed(0.0, 6.0)).or(1.0), TIME.within(Domain::left_open(0.0, 100.0)).or(2.0)]
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -170,8 +170,8 @@ impl Claim for Deviation {
         vec![
             MODEL.or("sa"),
             TOKENS.within(Domain::Whole(2, 24)).or(6),
-            BETA.within(closed(0.0, 3.0)).or(1.0),
-            TIME.within(above(0.0, 20.0)).or(1.5),
+            BETA.within(Domain::closed(0.0, 3.0)).or(1.0),
+            TIME.within(Domain::left_open(0.0, 20.0)).or(1.5),
             DIM.within(Domain::Whole(2, 8192)).or(1000),
         ]
     }

@@ -1,6 +1,6 @@
 //! Theorem 6.8: from an orthonormal start all inner products equal γ(t).
 
-use crate::quantities::{BETA, MODEL, TIME, TOKENS, above, closed};
+use crate::quantities::{BETA, MODEL, TIME, TOKENS};
 use crate::setting::{flow, model, other, seconds};
 use crate::theory::equiangular::Equiangular;
 use attnlab_core::linalg::haar_basis;
@@ -39,8 +39,8 @@ impl Claim for Reduction {
         vec![
             MODEL.or("sa"),
             TOKENS.within(Domain::Whole(2, 64)).or(8),
-            BETA.within(closed(0.0, 8.0)).or(2.0),
-            TIME.within(above(0.0, 1e6)).or(5.0),
+            BETA.within(Domain::closed(0.0, 8.0)).or(2.0),
+            TIME.within(Domain::left_open(0.0, 1e6)).or(5.0),
         ]
     }
 

@@ -1,6 +1,6 @@
 //! Long contexts: one layer on equiangular tokens at β = γ log n. Its exact cosine, the printed limits, and their rates.
 
-use crate::quantities::{KAPPA, RHO, TOKENS, above, closed};
+use crate::quantities::{KAPPA, RHO, TOKENS};
 use crate::theory::long_context::{LongContext, Regime};
 use attnlab_core::linalg::haar_basis;
 use attnlab_lab::prelude::*;
@@ -19,8 +19,8 @@ fn layer(params: &Params) -> LongContext {
 fn parameters(most: u64, n: u64, kappa: f64) -> Schema {
     vec![
         TOKENS.within(Domain::Whole(2, most)).or(n),
-        RHO.within(closed(0.05, 0.95)).or(0.5),
-        KAPPA.within(above(0.0, 4.0)).or(kappa),
+        RHO.within(Domain::closed(0.05, 0.95)).or(0.5),
+        KAPPA.within(Domain::left_open(0.0, 4.0)).or(kappa),
     ]
 }
 
@@ -236,7 +236,8 @@ impl Law {
         Outcome::Gap {
             lhs: distance / law,
             rhs: 1.0,
-            // Where the layer is run, its cosine is known to ROUNDING.
+            // Where the layer is run, its cosine is known to ROUNDING; 1e-4 is far above the rounding of both sides, where
+            // `rest` is below it.
             tol: layer.rest() + ROUNDING / layer.law() + 1e-4,
             relation: Relation::Equal,
             witness: witness! { "distance" => distance, "law" => law },

@@ -1,6 +1,6 @@
 //! The first instability of the uniform law on the circle: growth rates by Bessel functions, and the fastest mode.
 
-use crate::quantities::{BETA, MODE, MODEL, TOKENS, closed};
+use crate::quantities::{BETA, MODE, MODEL, TOKENS};
 use crate::setting::{model, other, seconds};
 use crate::theory::modes;
 use attnlab_lab::prelude::*;
@@ -50,7 +50,7 @@ impl Claim for Growth {
     fn schema(&self) -> Schema {
         vec![
             MODEL.or("sa"),
-            BETA.within(closed(0.05, 200.0)).or(8.0),
+            BETA.within(Domain::closed(0.05, 200.0)).or(8.0),
             MODE.within(Domain::Whole(1, 60)).or(4),
             TOKENS.within(Domain::Whole(3, 4000)).or(400),
         ]
@@ -136,7 +136,7 @@ impl Claim for Fastest {
     }
 
     fn schema(&self) -> Schema {
-        vec![BETA.within(closed(1e-3, 1e5)).or(1.0)]
+        vec![BETA.within(Domain::closed(1e-3, 1e5)).or(1.0)]
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

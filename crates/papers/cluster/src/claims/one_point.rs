@@ -1,6 +1,6 @@
 //! The basic clustering theorem: almost every start converges to one point.
 
-use crate::quantities::{BETA, DIM, MODEL, TIME, TOKENS, above, closed};
+use crate::quantities::{BETA, DIM, MODEL, TIME, TOKENS};
 use crate::setting::{model, seconds, settled, uniform, widest};
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::VectorField;
@@ -74,8 +74,8 @@ impl Claim for OnePoint {
             MODEL.or("sa"),
             TOKENS.within(Domain::Whole(2, 64)).or(16),
             DIM.within(Domain::Whole(2, 64)).or(3),
-            BETA.within(closed(0.0, 4.0)).or(1.0),
-            TIME.within(above(0.0, 1e6)).or(1e5),
+            BETA.within(Domain::closed(0.0, 4.0)).or(1.0),
+            TIME.within(Domain::left_open(0.0, 1e6)).or(1e5),
         ]
     }
 

@@ -1,6 +1,6 @@
 //! Rates of contraction to a point: t^{−2} with pre-LN, exponential with post-LN.
 
-use crate::quantities::{BETA, DIM, MODEL, TOKENS, closed};
+use crate::quantities::{BETA, DIM, MODEL, TOKENS};
 use crate::setting::{deficits, flow, model, not_finite, other, seconds, uniform};
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::Watch;
@@ -60,7 +60,7 @@ impl Claim for Rate {
             MODEL.or("sa"),
             TOKENS.within(Domain::Whole(2, 32)).or(6),
             DIM.within(Domain::Whole(2, 64)).or(12),
-            BETA.within(closed(0.0, 3.0)).or(1.0),
+            BETA.within(Domain::closed(0.0, 3.0)).or(1.0),
         ]
     }
 

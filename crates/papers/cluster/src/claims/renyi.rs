@@ -1,6 +1,6 @@
 //! Strong Rényi centres: Lemma C.1 of the causal paper and its values in two and three dimensions.
 
-use crate::quantities::{DELTA, DIM, closed};
+use crate::quantities::{DELTA, DIM};
 use crate::setting::uniform;
 use crate::theory::caps;
 use attnlab_lab::prelude::*;
@@ -88,7 +88,7 @@ impl Claim for Centres {
     }
 
     fn schema(&self) -> Schema {
-        let delta = DELTA.within(closed(0.2, 3.0)).or(0.6);
+        let delta = DELTA.within(Domain::closed(0.2, 3.0)).or(0.6);
         match self.form {
             Form::Lemma => vec![DIM.within(Domain::Whole(2, 8)).or(3), delta],
             _ => vec![delta],

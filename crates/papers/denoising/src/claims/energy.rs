@@ -45,8 +45,9 @@ impl Claim for OneStep {
         vec![
             AMBIENT.within(Domain::Whole(1, 50)).or(8),
             CONTEXT.within(Domain::Whole(1, 10_000)).or(40),
-            ALPHA.within(between(0.01, 10.0)).or(1.3),
-            BETA.within(between(1e-6, 100.0)).or(2.0),
+            // Differences of the energy resolve its slope here: beyond, states of length α |X| meet steps of 0.01/(β |X|).
+            ALPHA.within(Domain::closed(0.01, 10.0)).or(1.3),
+            BETA.within(Domain::closed(1e-6, 100.0)).or(2.0),
             STEP.or(0.4),
         ]
     }
@@ -101,12 +102,6 @@ impl Claim for OneStep {
     fn mutants(&self) -> Vec<Mutant> {
         variants(self)
     }
-}
-
-/// Range in which differences of the energy resolve its slope: beyond, states of length α |X| meet steps of
-/// 0.01/(β |X|).
-fn between(low: f64, high: f64) -> Domain {
-    Domain::Number { low, low_in: true, high, high_in: true }
 }
 
 /// A step of gradient descent, with the rounding error of its gradient, summed over components.

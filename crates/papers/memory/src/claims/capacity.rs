@@ -1,7 +1,7 @@
 //! Theorem 3: exponentially many patterns are stored.
 
 use crate::patterns::uniform;
-use crate::quantities::{BETA, DIM, FAILURE, RADIUS, closed, length};
+use crate::quantities::{BETA, DIM, FAILURE, RADIUS, length};
 use crate::theory::ramsauer::Capacity;
 use crate::theory::stored::{Storage, storage};
 use attnlab_lab::prelude::*;
@@ -48,9 +48,9 @@ impl Claim for Stored {
         let (radius, beta) = if self.bounded { (3.0, 1.0) } else { (1.0, 0.001) };
         vec![
             DIM.within(Domain::Whole(2, 128)).or(20),
-            RADIUS.within(closed(0.01, 10.0)).or(radius),
-            BETA.within(closed(1e-6, 100.0)).or(beta),
-            FAILURE.within(closed(1e-3, 0.5)).or(0.1),
+            RADIUS.within(Domain::closed(0.01, 10.0)).or(radius),
+            BETA.within(Domain::closed(1e-6, 100.0)).or(beta),
+            FAILURE.within(Domain::closed(1e-3, 0.5)).or(0.1),
         ]
     }
 

@@ -1,7 +1,7 @@
 //! Theorem 1: the update never raises the energy.
 
 use crate::patterns::with_query;
-use crate::quantities::{AWAY, BETA, DIM, PATTERNS, RADIUS, closed, length};
+use crate::quantities::{AWAY, BETA, DIM, PATTERNS, RADIUS, length};
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::memory::DenseMemory;
 
@@ -32,8 +32,8 @@ impl Claim for Descent {
         vec![
             DIM.within(Domain::Whole(2, 256)).or(8),
             PATTERNS.within(Domain::Whole(1, 1000)).or(12),
-            RADIUS.within(closed(0.01, 10.0)).or(1.0),
-            BETA.within(closed(1e-4, 100.0)).or(0.2),
+            RADIUS.within(Domain::closed(0.01, 10.0)).or(1.0),
+            BETA.within(Domain::closed(1e-4, 100.0)).or(0.2),
             AWAY.or(1.0),
         ]
     }

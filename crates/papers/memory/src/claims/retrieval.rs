@@ -1,7 +1,7 @@
 //! Theorems 4 and 5: retrieval with one update, and its error.
 
 use crate::patterns::with_query;
-use crate::quantities::{AWAY, BETA, DIM, PATTERNS, RADIUS, above, closed, length};
+use crate::quantities::{AWAY, BETA, DIM, PATTERNS, RADIUS, length};
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::memory::DenseMemory;
 use ndarray::{Array1, Axis};
@@ -60,11 +60,11 @@ impl Claim for Retrieval {
         let mut schema = vec![
             DIM.within(Domain::Whole(2, 128)).or(8),
             PATTERNS.within(Domain::Whole(2, 300)).or(5),
-            RADIUS.within(closed(0.1, 10.0)).or(1.0),
-            BETA.within(closed(0.01, 100.0)).or(2.0),
+            RADIUS.within(Domain::closed(0.1, 10.0)).or(1.0),
+            BETA.within(Domain::closed(0.01, 100.0)).or(2.0),
         ];
         if self.distance != Distance::PatternToFixedPoint {
-            schema.push(AWAY.within(above(0.0, 0.5)).or(0.02));
+            schema.push(AWAY.within(Domain::left_open(0.0, 0.5)).or(0.02));
         }
         schema
     }

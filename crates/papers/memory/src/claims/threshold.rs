@@ -1,7 +1,7 @@
 //! The sharp threshold of the load.
 
 use super::weight::{kappa, others, seconds};
-use crate::quantities::{DIM, LAMBDA, MARGIN, closed};
+use crate::quantities::{DIM, LAMBDA, MARGIN};
 use crate::theory::sphere::{ln_mean, scatter, threshold};
 use attnlab_lab::prelude::*;
 use ndarray::s;
@@ -41,8 +41,8 @@ impl Claim for Threshold {
     fn schema(&self) -> Schema {
         vec![
             DIM.within(Domain::Whole(2, 64)).or(16),
-            LAMBDA.within(closed(0.01, 3.0)).or(0.4),
-            MARGIN.within(closed(0.01, 1.0)).or(0.25),
+            LAMBDA.within(Domain::closed(0.01, 3.0)).or(0.4),
+            MARGIN.within(Domain::closed(0.01, 1.0)).or(0.25),
         ]
     }
 

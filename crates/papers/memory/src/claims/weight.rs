@@ -1,7 +1,7 @@
 //! The weight that a pattern keeps for itself, in the mean.
 
 use crate::patterns::uniform;
-use crate::quantities::{DIM, LAMBDA, PATTERNS, closed};
+use crate::quantities::{DIM, LAMBDA, PATTERNS};
 use crate::theory::sphere::{ln_mean, scatter};
 use attnlab_lab::prelude::*;
 use ndarray::Array1;
@@ -30,7 +30,7 @@ const BAND: f64 = 0.05;
 /// left undecided.
 const ERRORS: f64 = 4.4;
 
-/// The largest number of trials.
+/// The largest number of trials, which then take minutes at most.
 const MOST_TRIALS: f64 = 20_000.0;
 
 /// Mean weight of the others.
@@ -56,7 +56,7 @@ impl Claim for Weight {
         vec![
             DIM.within(Domain::Whole(2, 64)).or(12),
             PATTERNS.within(Domain::Whole(2, 20_000)).or(200),
-            LAMBDA.within(closed(0.01, 3.0)).or(0.5),
+            LAMBDA.within(Domain::closed(0.01, 3.0)).or(0.5),
         ]
     }
 

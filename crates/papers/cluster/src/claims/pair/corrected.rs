@@ -1,7 +1,7 @@
 //! The corrected laws of the closest pair: its path with masses and the unit of time at the present angle, and its duration.
 
 use super::{ROUNDING, angle, left_out, no_room, parameters, place, printed_time, room};
-use crate::quantities::{ANGLE, BETA, MASS_I, MASS_J, RESCALED, above, closed};
+use crate::quantities::{ANGLE, BETA, MASS_I, MASS_J, RESCALED};
 use crate::setting::flow;
 use crate::theory::pair;
 use attnlab_lab::prelude::*;
@@ -50,7 +50,7 @@ impl Claim for PairPath {
 
     fn schema(&self) -> Schema {
         let mut schema = parameters(0.1, 0.3);
-        schema.push(RESCALED.within(above(0.0, 0.5)).or(0.15));
+        schema.push(RESCALED.within(Domain::left_open(0.0, 0.5)).or(0.15));
         schema
     }
 
@@ -115,8 +115,8 @@ impl Claim for Duration {
 
     fn schema(&self) -> Schema {
         let mut schema = parameters(0.1, 0.3);
-        schema[0] = BETA.within(closed(1.0, 400.0)).or(100.0);
-        schema[1] = ANGLE.within(closed(0.5, 1.5)).or(0.8);
+        schema[0] = BETA.within(Domain::closed(1.0, 400.0)).or(100.0);
+        schema[1] = ANGLE.within(Domain::closed(0.5, 1.5)).or(0.8);
         schema
     }
 

@@ -6,7 +6,7 @@ mod printed;
 pub use corrected::{Duration, PairPath};
 pub use printed::{Clock, Contact, Masses};
 
-use crate::quantities::{ANGLE, BETA, CLUSTERS, DIM, GAP, MASS_I, MASS_J, above, closed};
+use crate::quantities::{ANGLE, BETA, CLUSTERS, DIM, GAP, MASS_I, MASS_J};
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::VectorField;
@@ -70,13 +70,13 @@ pub(crate) fn angle(state: &[f64], n: usize) -> f64 {
 
 fn parameters(mass_i: f64, mass_j: f64) -> Schema {
     vec![
-        BETA.within(closed(1.0, 400.0)).or(60.0),
-        ANGLE.within(closed(0.3, 1.5)).or(0.8),
-        MASS_I.within(closed(0.01, 1.0)).or(mass_i),
-        MASS_J.within(closed(0.01, 1.0)).or(mass_j),
+        BETA.within(Domain::closed(1.0, 400.0)).or(60.0),
+        ANGLE.within(Domain::closed(0.3, 1.5)).or(0.8),
+        MASS_I.within(Domain::closed(0.01, 1.0)).or(mass_i),
+        MASS_J.within(Domain::closed(0.01, 1.0)).or(mass_j),
         CLUSTERS.within(Domain::Whole(2, 6)).or(4),
         DIM.within(Domain::Whole(2, 16)).or(3),
-        GAP.within(above(0.0, 1.5)).or(0.3),
+        GAP.within(Domain::left_open(0.0, 1.5)).or(0.3),
     ]
 }
 

@@ -1,13 +1,14 @@
 //! The theorem on the closest pair as printed: its unit of time, its masses, and its contact in finite time.
 
 use super::{angle, equal_masses, left_out, no_room, parameters, place, printed_time, room};
-use crate::quantities::{ANGLE, BETA, GAP, MASS_I, MASS_J, RESCALED, above, closed};
+use crate::quantities::{ANGLE, BETA, GAP, MASS_I, MASS_J, RESCALED};
 use crate::setting::flow;
 use crate::theory::pair;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{VectorField, Watch};
 
-/// Distance of angles, in radians, within which a path follows the law of the limit.
+/// Distance of angles, in radians, within which a path follows the printed law: [`APART`] less the .01 that the limit leaves
+/// out, and as much again for room.
 const CLOSE: f64 = 0.05;
 
 /// The printed unit of time, for equal masses.
@@ -35,15 +36,15 @@ impl Claim for Clock {
     fn schema(&self) -> Schema {
         let mut schema = parameters(0.25, 0.25);
         schema.retain(|spec| spec.name != MASS_I.name && spec.name != MASS_J.name);
-        schema.push(RESCALED.within(above(0.0, 0.5)).or(0.1));
+        schema.push(RESCALED.within(Domain::left_open(0.0, 0.5)).or(0.1));
         schema
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let needed = (1.0 / (2.0 * params.get(RESCALED) * params.get(ANGLE).sin().powi(2))).max(20.0);
-        let printed = "beta → ∞ at fixed s [here: beta >= 20 and 1 / (2 s sin^2 θ_0), and beta (1 - ρ_0), beta g >= 3]";
+        let needed = (0.75 / (params.get(RESCALED) * params.get(ANGLE).sin().powi(2))).max(30.0);
+        let printed = "beta → ∞ at fixed s [here: beta >= 30 and 3 / (4 s sin^2 θ_0), and beta (1 - ρ_0), beta g >= 3]";
         let deep = params.get(BETA) * (1.0 - params.get(ANGLE).cos()).min(params.get(GAP));
-        let margin = (params.get(BETA) / (1.5 * needed) - 1.0).min(deep / 3.0 - 1.0);
+        let margin = (params.get(BETA) / needed - 1.0).min(deep / 3.0 - 1.0);
         vec![Hypothesis::new("large beta", printed, margin), room(params)]
     }
 
@@ -101,8 +102,8 @@ impl Claim for Masses {
 
     fn schema(&self) -> Schema {
         let mut schema = parameters(0.1, 0.3);
-        schema[0] = BETA.within(closed(1.0, 400.0)).or(100.0);
-        schema.push(RESCALED.within(closed(0.05, 0.5)).or(0.2));
+        schema[0] = BETA.within(Domain::closed(1.0, 400.0)).or(100.0);
+        schema.push(RESCALED.within(Domain::closed(0.05, 0.5)).or(0.2));
         schema
     }
 
@@ -190,7 +191,7 @@ impl Claim for Contact {
     }
 
     fn schema(&self) -> Schema {
-        vec![ANGLE.within(closed(0.1, 3.0)).or(0.8), RESCALED.within(above(0.0, 8.0)).or(5.0)]
+        vec![ANGLE.within(Domain::closed(0.1, 3.0)).or(0.8), RESCALED.within(Domain::left_open(0.0, 8.0)).or(5.0)]
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

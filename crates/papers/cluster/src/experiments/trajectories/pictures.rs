@@ -62,21 +62,21 @@ fn path(token: usize, cluster: f64, points: impl Iterator<Item = Point>, angle: 
 }
 
 /// An axis of angles.
-fn angles() -> Axis {
+fn angle_axis() -> Axis {
     let ticks = [(-PI, "−*π*".to_string()), (0.0, "0".to_string()), (PI, "*π*".to_string())];
     Axis::linear(ANGLE).from_to(-PI, PI).ticks_named(ticks)
 }
 
 fn circle_paths(settings: &Trajectories, row: &Row) -> Result<Panel> {
-    let (clusters, all) = (row.series("cluster")?, row.series("angle")?);
+    let (clusters, angles) = (row.series("cluster")?, row.series("angle")?);
     let (n, times) = (clusters.len(), settings.times());
     let title = format!("paths on the circle, *β* = {}", row.parameter(BETA.name)?);
     let paths = clusters.iter().enumerate().map(|(token, cluster)| {
-        let places = times.iter().zip(all.iter().skip(token).step_by(n));
+        let places = times.iter().zip(angles.iter().skip(token).step_by(n));
         path(token, *cluster, places.map(|(t, angle)| Point::at(*t, *angle)), |point| point.y)
     });
     let predicted = Series::marks("merging of the closest pair", INK, Marker::Cross, merges(settings, row)?);
-    Ok(Panel::new(title, Axis::log(TIME), angles()).with_each(paths).with_any(predicted))
+    Ok(Panel::new(title, Axis::log(TIME), angle_axis()).with_each(paths).with_any(predicted))
 }
 
 /// Time and angle at which the closest pair of clusters merges by its law, from the start of each lasting plateau.
@@ -108,11 +108,11 @@ fn merges(settings: &Trajectories, row: &Row) -> Result<Vec<Point>> {
 }
 
 fn sphere_paths(settings: &Trajectories, row: &Row) -> Result<Panel> {
-    let (clusters, all, heights) = (row.series("cluster")?, row.series("angle")?, row.series("height")?);
+    let (clusters, angles, heights) = (row.series("cluster")?, row.series("angle")?, row.series("height")?);
     let n = clusters.len();
     let plateau = plateaus(&row.series("groups")?).first().map_or(settings.points, |run| run.start + 1);
     let paths = clusters.iter().enumerate().map(|(token, cluster)| {
-        let places = all.iter().zip(&heights).skip(token).step_by(n).take(plateau);
+        let places = angles.iter().zip(&heights).skip(token).step_by(n).take(plateau);
         path(token, *cluster, places.map(|(angle, height)| Point::at(*angle, *height)), |point| point.x)
     });
     let ends = paths.clone().map(|path| {
@@ -120,7 +120,7 @@ fn sphere_paths(settings: &Trajectories, row: &Row) -> Result<Panel> {
         Series::marks("", path.colour, Marker::Circle, end.into_iter().collect())
     });
     let title = format!("paths on the sphere, *β* = {}", row.parameter(BETA.name)?);
-    Ok(Panel::new(title, angles(), Axis::linear("height").from_to(-1.0, 1.0)).with_each(paths).with_each(ends))
+    Ok(Panel::new(title, angle_axis(), Axis::linear("height").from_to(-1.0, 1.0)).with_each(paths).with_each(ends))
 }
 
 fn label(cell: &[Row]) -> Result<String> {

@@ -6,7 +6,7 @@ use crate::theory::ramsauer::Capacity;
 use crate::theory::sphere::ln_mean;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::draw::{BAND, cells, ends, groups, numbers, over, tenths};
+use attnlab_lab::experiment::draw::{BAND, cells, ends, groups, log_spaced, numbers, over, tenths};
 use attnlab_lab::figure::{Axis, Figure, INK, Marker, Panel, Point, Rule, Series};
 use attnlab_lab::run::Row;
 
@@ -31,12 +31,15 @@ pub fn figures(settings: &MemorySlack, rows: &[Row]) -> Result<Vec<Figure>> {
 fn of_dimension(settings: &MemorySlack, d: usize, cells: &[&[Row]]) -> Result<Panel> {
     let highest = 1.3 * settings.most as f64;
     let (low, high) = ends(settings.strengths.iter().copied());
-    let strengths = (0..=200).map(|i| low * (high / low).powf(f64::from(i) / 200.0));
+    let strengths = log_spaced(low, high, 201);
     // On the unit sphere K = 1/√(d − 1).
     let k = 1.0 / ((d - 1) as f64).sqrt();
-    let promised =
-        strengths.clone().map(|beta| Ok(Point::at(beta, Capacity::new(d, k, beta, settings.p)?.ln_patterns.exp())));
-    let balanced = strengths.map(|beta| Point::at(beta, 1.0 + (-ln_mean(d, beta)).exp())).filter(|p| p.y <= highest);
+    let promised = strengths.iter().map(|beta| {
+        let capacity = Capacity::new(d, k, *beta, settings.p)?;
+        Ok(Point::at(*beta, capacity.ln_patterns.exp()))
+    });
+    let balanced = strengths.iter().map(|beta| Point::at(*beta, 1.0 + (-ln_mean(d, *beta)).exp()));
+    let balanced = balanced.filter(|point| point.y <= highest);
     let mut lost = within(cells, "lost")?;
     lost.iter_mut().for_each(|point| point.x *= ASIDE);
     let (x, y) = (Axis::log("*βM*²"), Axis::log("number of patterns").from_to(0.3, highest));
