@@ -14,6 +14,7 @@ use crate::run::store::{self, Manifest, Opening, Row, Store};
 use crate::run::{self, CheckOptions, Origin, Progress, check};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::params::Params;
+use attnlab_core::stats::MAX_TRIALS;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -104,6 +105,18 @@ impl Summary {
     }
 }
 
+/// Returns the number of trials of a claim at its defaults, `times` its own number.
+fn trials_of(claim: &dyn Claim, times: u64) -> Result<u64> {
+    let trials = claim.default_trials(&Params::resolve(&claim.schema(), &Map::new())?);
+    let most = MAX_TRIALS / trials;
+    if times > most {
+        let id = &claim.sheet().id;
+        let allowed = format!("must be at most {most}, so that {id} has {MAX_TRIALS} trials at most");
+        return Err(Error::invalid("times", times, allowed));
+    }
+    Ok(trials * times)
+}
+
 /// Checks claims, runs experiments, draws figures and writes `report.html` into the folder. If it is stopped,
 /// the same call continues where it was and gives the same results to the bit.
 ///
@@ -129,6 +142,9 @@ pub fn reproduce(
     on: &mut dyn FnMut(Event) -> Result<()>,
 ) -> Result<Summary> {
     let (claims, experiments) = select(catalogue, &options.only)?;
+    for claim in &claims {
+        trials_of(&**claim, options.times)?;
+    }
     let mutants: usize = claims.iter().map(|c| c.mutants().len()).sum();
     let steps = (claims.len() + mutants + experiments.len()) as u64;
     let mut work = Work {
@@ -259,7 +275,7 @@ impl Work<'_> {
 
     fn claim(&mut self, claim: &Arc<dyn Claim>) -> Result<Checked> {
         let (set, id, times) = (Map::new(), &claim.sheet().id, self.options.times);
-        let trials = claim.default_trials(&Params::resolve(&claim.schema(), &set)?).saturating_mul(times);
+        let trials = trials_of(&**claim, times)?;
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<Checked> {
             let options = CheckOptions { trials: Some(trials), ..options.clone() };
             Ok(Checked::here(claim, check(&**claim, &set, &options, progress)?))

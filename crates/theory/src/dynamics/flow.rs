@@ -20,7 +20,7 @@ mod descent;
 pub use descent::descend;
 
 use attnlab_core::error::{Error, Result};
-use diffsol::error::DiffsolError;
+use diffsol::error::{DiffsolError, OdeSolverError};
 use diffsol::{
     NalgebraLU, NalgebraMat, NalgebraVec, OdeBuilder, OdeEquations, OdeSolverMethod, OdeSolverStopReason, VectorCommon,
 };
@@ -369,7 +369,12 @@ impl Drive<'_, '_> {
         let until = self.times[self.times.len() - 1];
         let (mut times, mut states, mut event) = (vec![], vec![], None);
         self.look(&solver);
-        solver.set_stop_time(until).map_err(failed)?;
+        match solver.set_stop_time(until) {
+            Err(DiffsolError::OdeSolverError(OdeSolverError::StopTimeAtCurrentTime)) => {
+                return Ok(self.tangent(&solver));
+            }
+            done => done.map_err(failed)?,
+        }
         let mut steps = 0;
         loop {
             let reason = solver.step().map_err(failed)?;
@@ -411,6 +416,27 @@ impl Drive<'_, '_> {
             evaluations: 0,
             drifts: self.watching.drifts,
         })
+    }
+
+    /// Returns the path along the tangent at the start, for times below the resolution of the solver, about 1e-14 of its
+    /// first step: what the flow bends in them is far below a rounding error.
+    fn tangent<'p, Eqn, S>(self, solver: &S) -> Path
+    where
+        Eqn: OdeEquations<T = f64, V = NalgebraVec<f64>> + 'p,
+        S: OdeSolverMethod<'p, Eqn>,
+    {
+        let start = solver.state();
+        let (x, rate) = (start.y.inner().as_slice(), start.dy.inner().as_slice());
+        let after = |t: &f64| x.iter().zip(rate).map(|(x, v)| x + t * v).collect();
+        Path {
+            times: self.times.to_vec(),
+            states: self.times.iter().map(after).collect(),
+            event: None,
+            steps: 0,
+            rejected: 0,
+            evaluations: 0,
+            drifts: self.watching.drifts,
+        }
     }
 
     /// Passes the state to the watch; returns `false` if it is not finite.

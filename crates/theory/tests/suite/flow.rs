@@ -45,6 +45,15 @@ fn every_method_follows_the_exponential() {
     }
 }
 
+/// A time that rounds off against the first step.
+#[test]
+fn no_time_is_too_short() {
+    for method in Method::ALL {
+        let path = Flow::new(method).run(&Linear(vec![-1.0, 0.5]), &[1.0, 2.0], &[1e-300, 1e-20]).unwrap();
+        assert_eq!((path.times, path.states), (vec![1e-300, 1e-20], vec![vec![1.0, 2.0]; 2]), "{method:?}");
+    }
+}
+
 #[test]
 fn tighter_tolerances_are_more_accurate() {
     let error = |rtol| {

@@ -59,10 +59,10 @@ impl Claim for Stored {
         if n <= MOST {
             return Ok(());
         }
-        let allowed = format!(
-            "must be such that {MOST} patterns are promised at most; here there are {n:.2e}. Take fewer dimensions or a \
-             smaller K"
-        );
+        // The promise grows without bound towards β M² = 0 too.
+        let advice = if strength(params) < 1.0 { "a larger beta" } else { "fewer dimensions or a smaller K" };
+        let allowed =
+            format!("must be such that {MOST} patterns are promised at most; here there are {n:.2e}. Take {advice}");
         Err(Error::invalid(BETA.name, params.get(BETA), allowed))
     }
 

@@ -52,10 +52,11 @@ impl Claim for Threshold {
             return Ok(());
         }
         let allowed = format!(
-            "must be such that there are {MOST} patterns at most; above the threshold there are {high:.2e}. Take a smaller \
-             lambda or s"
+            "must leave {MOST} patterns at most; above the threshold at d = {} there are {high:.2e}. Take a smaller lambda, s \
+             or d",
+            params.get(DIM)
         );
-        Err(Error::invalid(DIM.name, params.get(DIM), allowed))
+        Err(Error::invalid(LAMBDA.name, params.get(LAMBDA), allowed))
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
