@@ -68,7 +68,7 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
     if let Some(first) = settings.networks.first() {
         // Theorem 1 has the factor 1 + ητ, with τ > 1/2.
         let smallest = 1.0 + first.fitting.eta * 0.5;
-        factor = factor.ruled(Rule::horizontal("Theorem 1: at least", smallest)).ruled(Rule::horizontal("", 1.0));
+        factor = factor.ruled(Rule::horizontal("Theorem 1: at least", smallest));
         level = level.ruled(Rule::horizontal("", 1.0));
     }
     let panels = vec![factor, level, holding, entropy, without, sink];
