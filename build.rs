@@ -44,15 +44,18 @@ fn commit(root: &Path) -> String {
         let text = String::from_utf8(done.stdout).ok()?;
         done.status.success().then(|| text.trim().to_string())
     };
-    let Some(head) = git(&["rev-parse", "--path-format=absolute", "--git-path", "HEAD"]) else {
-        return String::new();
-    };
     // A commit of these sources, not of a folder that they were copied into.
     let top = git(&["rev-parse", "--show-toplevel"]).map(PathBuf::from);
     if top.and_then(|top| top.canonicalize().ok()) != root.canonicalize().ok() {
         return String::new();
     }
-    println!("cargo:rerun-if-changed={head}");
+    // A commit on a branch leaves HEAD as it is, and a checkout may have no log of it.
+    for file in ["HEAD", "logs/HEAD"] {
+        let path = git(&["rev-parse", "--path-format=absolute", "--git-path", file]);
+        if let Some(path) = path.filter(|path| Path::new(path).exists()) {
+            println!("cargo:rerun-if-changed={path}");
+        }
+    }
     match git(&["status", "--porcelain", "--", "src", "crates", "Cargo.lock", "Cargo.toml"]) {
         Some(changes) if changes.is_empty() => git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default(),
         _ => String::new(),

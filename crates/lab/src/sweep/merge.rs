@@ -51,9 +51,7 @@ pub fn merge_rows(
     let Some(manifest) = common_manifest(&paths, options.mix_builds)? else {
         return Err(Error::invalid("DIR", "(none)", "must be at least one folder of rows"));
     };
-    let mut plan = Plan::of_manifest(&manifest, catalogue)?;
-    // The rows are of the builds that computed them, not of this one.
-    plan.manifest = manifest;
+    let plan = Plan::of_manifest(&manifest, catalogue)?;
     let cells = Some(plan.cells.table().clone());
     let frame = Frame { manifest: &plan.manifest, cells: cells.clone() };
     let rows = Stored::scan(all_row_files(&paths)?, &frame)?;

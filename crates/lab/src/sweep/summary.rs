@@ -38,7 +38,7 @@ pub struct CellSummary {
     pub budget: String,
     /// Number of failed trials.
     pub failures: u64,
-    /// Estimate; None without trials.
+    /// Estimate; None without informative trials.
     pub estimate: Option<Estimate>,
     /// The verdict.
     pub verdict: VerdictKind,
@@ -79,7 +79,7 @@ impl CellSummary {
 pub struct CellMark {
     /// Number of trials.
     pub trials: u64,
-    /// Estimate; None without trials.
+    /// Estimate; None without informative trials.
     pub estimate: Option<Estimate>,
     /// The verdict.
     pub verdict: VerdictKind,
@@ -141,7 +141,7 @@ fn summary(plan: &Plan, claim: &dyn Claim, sweep: &Sweep, place: usize, rows: &[
         trials: outcomes.len() as u64,
         budget: sweep.budget(),
         failures: judged_cell.assessment.failures,
-        estimate: Some(judged_cell.assessment.estimate).filter(|_| judged_cell.seen),
+        estimate: Some(judged_cell.assessment.estimate).filter(|_| judged_cell.is_informative),
         verdict: judged_cell.assessment.verdict,
         expected: judged_cell.assessment.expected,
         witness: judged_cell.assessment.witness,
@@ -156,13 +156,16 @@ fn summary(plan: &Plan, claim: &dyn Claim, sweep: &Sweep, place: usize, rows: &[
 
 struct Judged {
     assessment: Assessment,
-    /// Flag: the cell has trials.
-    seen: bool,
+    /// Flag: the cell has informative trials.
+    is_informative: bool,
 }
 
 fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome]) -> Result<Judged> {
     let beyond = sweep.beyond == Beyond::Judge;
-    let of = |weighed, seen| Judged { assessment: assess(claim, params, outcomes, weighed, beyond), seen };
+    let of = |weighed, is_informative| {
+        let assessment = assess(claim, params, outcomes, weighed, beyond);
+        Judged { assessment, is_informative }
+    };
     if outcomes.is_empty() {
         // A cell outside the hypotheses under `beyond_hypotheses = "skip"`, which has no trials.
         let nothing = evidence::weigh(claim, params, &[], sweep.level)?;
@@ -178,8 +181,8 @@ fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome
             evidence::weigh_with(claim, params, outcomes, &judge)?
         }
     };
-    let seen = weighed.informative > 0;
-    Ok(of(weighed, seen))
+    let is_informative = weighed.informative > 0;
+    Ok(of(weighed, is_informative))
 }
 
 /// Writes `cells.jsonl` and `cells.csv` into `folder` and returns what maps show of the cells. For a plan that is

@@ -39,13 +39,16 @@ impl Owner {
         loop {
             let mut file = open(folder)?;
             match file.try_lock() {
-                Ok(()) if is_in_place(&file, folder) || begun.elapsed() >= PATIENCE => {
-                    // Only for the message of another process.
-                    let _ = sign(&mut file);
-                    return Ok(Some(Owner { file, locked: true }));
+                Ok(()) => {
+                    // A run that failed may have deleted it in between: whoever comes next locks another one.
+                    let locked = is_in_place(&file, folder);
+                    if locked || begun.elapsed() >= PATIENCE {
+                        // Only for the message of another process.
+                        let _ = sign(&mut file);
+                        return Ok(Some(Owner { file, locked }));
+                    }
+                    std::thread::sleep(PAUSE);
                 }
-                // A run that failed has deleted it in between: whoever comes next locks another one.
-                Ok(()) => std::thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(_)) => return Ok(Some(Owner { file, locked: false })),
             }
@@ -62,10 +65,11 @@ impl Owner {
         let begun = Instant::now();
         loop {
             match file.try_lock_shared() {
-                Ok(()) if is_in_place(&file, folder) || begun.elapsed() >= PATIENCE => {
-                    return Ok(Owner { file, locked: true });
-                }
                 Ok(()) => {
+                    let locked = is_in_place(&file, folder);
+                    if locked || begun.elapsed() >= PATIENCE {
+                        return Ok(Owner { file, locked });
+                    }
                     std::thread::sleep(PAUSE);
                     file = open(folder)?;
                 }
@@ -90,17 +94,19 @@ impl Owner {
         Owner::share(folder)
     }
 
-    /// Returns `true` if the file system has locks.
+    /// Returns `true` if the lock holds.
     pub(super) fn is_protected(&self) -> bool {
         self.locked
     }
 
-    /// Returns a warning if the file system has no locks.
+    /// Returns a warning if no lock holds.
     pub fn unprotected(&self, folder: &Path) -> Option<String> {
         (!self.locked).then(|| {
             format!(
-                "{}: this file system has no locks. See to it that no other process writes into this folder",
-                folder.display()
+                "{}: no lock holds here: the file system has none, or {} is deleted again and again. See to it that no other \
+                 process writes into this folder",
+                folder.display(),
+                Owner::FILE
             )
         })
     }

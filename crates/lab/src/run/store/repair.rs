@@ -2,7 +2,7 @@
 
 use super::lines::{Content, Lines};
 use super::owner::busy;
-use super::{Frame, Owner, SUMMARY};
+use super::{Frame, Owner, Row, SUMMARY};
 use crate::run::files;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::hash;
@@ -66,14 +66,9 @@ impl Repair {
                     Content::Row(row) => frame.cell(&row).map(|cell| (cell, row)),
                 };
                 match judged {
-                    Ok((cell, row)) => rows.push(Seen {
-                        cell,
-                        trial: row.trial,
-                        // Rows are compared, not their spelling.
-                        check: hash(super::line_of(&row)?.as_bytes()),
-                        file,
-                        line: line.number,
-                    }),
+                    Ok((cell, row)) => {
+                        rows.push(Seen { cell, trial: row.trial, check: hash_of(&row, path)?, file, line: line.number })
+                    }
                     Err(why) => repair.faults.push(Fault { file: path.clone(), line: line.number, why }),
                 }
             }
@@ -127,6 +122,13 @@ impl Repair {
     }
 }
 
+/// Computes a hash of a row that does not depend on its spelling: neither spaces nor the order of names count.
+fn hash_of(row: &Row, path: &Path) -> Result<u64> {
+    let mut value = serde_json::to_value(row).map_err(|e| super::not_json(path, &e))?;
+    value.sort_all_objects();
+    Ok(hash(value.to_string().as_bytes()))
+}
+
 /// Moves the lines of these numbers, ascending, from `path` to the file of wrong lines.
 fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
     let aside = folder.join(Repair::ASIDE);
@@ -170,7 +172,7 @@ pub(super) fn delete_leftovers(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::store::{Manifest, Opening, Row, Store};
+    use crate::run::store::{Manifest, Opening, Store};
     use serde_json::{Map, json};
 
     #[test]
@@ -178,15 +180,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let manifest = Manifest::new("demo", 5, Map::new());
         let store = Store::open(folder.path(), &manifest, &Opening::default()).unwrap();
-        for (trial, snr) in [(0, 1.0), (0, 1.0), (0, 2.0), (0, 1.0), (1, 1.0)] {
-            let data = json!({"snr": snr}).as_object().unwrap().clone();
+        let disputed = [1.0, 1.0, 2.0, 1.0].map(|snr| (0, json!({"snr": snr})));
+        // One row in two spellings is no dispute.
+        let spelled = [json!({"snr": 1.0, "theta": 2.0}), json!({"theta": 2.0, "snr": 1.0})].map(|data| (1, data));
+        for (trial, data) in disputed.into_iter().chain(spelled) {
+            let data = data.as_object().unwrap().clone();
             store.append(&Row::new(&manifest, 7, trial, Map::new(), data)).unwrap();
         }
         drop(store);
         let frame = Frame::without_cells(&manifest);
         let repair = Repair::apply(folder.path(), &frame).unwrap();
         assert_eq!(repair.faults.iter().map(|fault| fault.line).collect::<Vec<_>>(), [1, 2, 3, 4]);
-        assert_eq!(repair.kept, 1);
+        assert_eq!(repair.kept, 2);
         assert!(Repair::find(folder.path(), &frame).unwrap().is_clean());
     }
 }
