@@ -4,8 +4,8 @@ use attnlab_core::error::Result;
 use attnlab_core::format::{table, wrapped};
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Out, Status};
-use attnlab_lab::glossary::{quantities, terms, verdicts};
-use serde_json::json;
+use attnlab_lab::glossary::{QuantityEntry, quantities, terms, verdicts};
+use serde_json::{Value, json};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,33 +27,55 @@ pub struct Args {
 
 const WIDTH: usize = 100;
 
-/// Runs the command.
-pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+/// Quantities, verdict words and terms.
+struct Entries {
+    names: Vec<QuantityEntry>,
+    words: Vec<(&'static str, &'static str)>,
+    more: Vec<(&'static str, &'static str)>,
+}
+
+/// Returns what `attnlab glossary --json` prints, of all words or of one.
+///
+/// # Errors
+/// An unknown word.
+pub fn defined(catalogue: &Catalogue, word: Option<&str>) -> Result<Value> {
+    let found = entries(catalogue, word)?;
+    let object = |pairs: &[(&str, &str)]| -> Value {
+        let pairs = pairs.iter().map(|(w, d)| (w.to_string(), json!(d)));
+        Value::Object(pairs.collect())
+    };
+    Ok(json!({
+        "quantities": found.names,
+        "verdicts": object(&found.words),
+        "terms": object(&found.more),
+    }))
+}
+
+fn entries(catalogue: &Catalogue, word: Option<&str>) -> Result<Entries> {
     let (mut names, mut words, mut more) = (quantities(catalogue), verdicts(), terms(catalogue));
-    if let Some(word) = &args.word {
+    if let Some(word) = word {
         let known: Vec<String> =
             names.iter().map(|q| q.name.clone()).chain(words.iter().chain(&more).map(|(w, _)| w.to_string())).collect();
-        names.retain(|q| q.name == *word || q.aliases.contains(word));
-        words.retain(|(w, _)| w == word);
-        more.retain(|(w, _)| w == word);
+        names.retain(|q| q.name == word || q.aliases.iter().any(|alias| alias == word));
+        words.retain(|(w, _)| *w == word);
+        more.retain(|(w, _)| *w == word);
         if names.is_empty() && words.is_empty() && more.is_empty() {
             let known = known.iter().map(String::as_str);
             let error = attnlab_core::Error::unknown("name or word", word, known);
             return Err(error.listed_by("`attnlab glossary`"));
         }
     }
+    Ok(Entries { names, words, more })
+}
+
+/// Runs the command.
+pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let word = args.word.as_deref();
     if args.json {
-        let object = |pairs: &[(&str, &str)]| {
-            let pairs = pairs.iter().map(|(w, d)| (w.to_string(), json!(d)));
-            serde_json::Value::Object(pairs.collect())
-        };
-        out.json(&json!({
-            "quantities": names,
-            "verdicts": object(&words),
-            "terms": object(&more),
-        }))?;
+        out.json(&defined(catalogue, word)?)?;
         return Ok(Status::Expected);
     }
+    let Entries { names, words, more } = entries(catalogue, word)?;
     if !names.is_empty() {
         out.line("Quantities (--set NAME=VALUE): name, symbol, rooms, meaning")?;
         let rows = names.iter().flat_map(|q| {

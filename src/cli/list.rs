@@ -5,7 +5,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::format::wrapped;
 use attnlab_core::params::Params;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::claim::Claim;
+use attnlab_lab::claim::{Claim, Paper};
 use attnlab_lab::command::{Out, Status};
 use attnlab_lab::experiment::Entry;
 use attnlab_lab::formula::Formula;
@@ -56,64 +56,99 @@ pub struct ShowArgs {
     json: bool,
 }
 
+/// Returns what `attnlab list WHAT --json` prints, one value per line.
+///
+/// # Errors
+/// An unknown id, or a beginning that no claim has.
+pub fn listed(catalogue: &Catalogue, what: &str) -> Result<Vec<Value>> {
+    let claim = |c: &Arc<dyn Claim>| claim_json(&**c);
+    Ok(match what {
+        "claims" => catalogue.claims().map(claim).collect(),
+        "formulas" => catalogue.formulas().map(formula_line).collect(),
+        "experiments" => catalogue.experiments().map(experiment_json).collect(),
+        "papers" => papers(catalogue).map(|paper| json!(paper)).collect(),
+        pattern if pattern.ends_with('*') => super::beginning(catalogue, pattern)?.iter().map(claim).collect(),
+        id => vec![shown(catalogue, id)?],
+    })
+}
+
+/// Returns what `attnlab show ID --json` prints.
+///
+/// # Errors
+/// An unknown id.
+pub fn shown(catalogue: &Catalogue, id: &str) -> Result<Value> {
+    Ok(match entry(catalogue, id)? {
+        Shown::Claim(claim, formula) => {
+            let mut card = card::claim_json(claim);
+            if let Some(formula) = formula {
+                card["formula"] = formula_json(formula);
+            }
+            card
+        }
+        Shown::Formula(formula) => formula_json(formula),
+        Shown::Experiment(entry) => {
+            let mut card = experiment_json(entry);
+            let defaults = entry.configure(false, None, &toml::Table::new())?;
+            card["settings"] = Value::Object(defaults.settings());
+            card
+        }
+    })
+}
+
 /// Runs `list`.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let about = args.subject.as_ref().map(|subject| catalogue.about(subject)).transpose()?;
     let catalogue = about.as_ref().unwrap_or(catalogue);
+    if args.json {
+        listed(catalogue, &args.what)?.iter().try_for_each(|line| out.json(line))?;
+        return Ok(Status::Expected);
+    }
     match args.what.as_str() {
         "claims" => {
             let listed: Vec<_> = catalogue.claims().cloned().collect();
-            claims(&listed, args.json, out)?;
-            if !args.json {
-                out.line(&format!(
-                    "{} claims; also: attnlab list experiments ({}), attnlab list formulas ({}).",
-                    listed.len(),
-                    catalogue.experiments().count(),
-                    catalogue.formulas().count()
-                ))?;
-            }
+            claims(&listed, out)?;
+            out.line(&format!(
+                "{} claims; also: attnlab list experiments ({}), attnlab list formulas ({}).",
+                listed.len(),
+                catalogue.experiments().count(),
+                catalogue.formulas().count()
+            ))?;
         }
-        "formulas" => formulas(catalogue, args.json, out)?,
-        "experiments" => experiments(catalogue, args.json, out)?,
-        "papers" => papers(catalogue, args.json, out)?,
-        pattern if pattern.ends_with('*') => {
-            claims(&super::beginning(catalogue, pattern)?, args.json, out)?;
-        }
-        id => show_entry(catalogue, id, args.json, out)?,
+        "formulas" => formulas(catalogue, out)?,
+        "experiments" => experiments(catalogue, out)?,
+        "papers" => papers(catalogue).try_for_each(|paper| out.line(&paper.bibtex()))?,
+        pattern if pattern.ends_with('*') => claims(&super::beginning(catalogue, pattern)?, out)?,
+        id => show_entry(catalogue, id, out)?,
     }
     Ok(Status::Expected)
 }
 
 /// Runs `show`.
 pub fn show(args: &ShowArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    show_entry(catalogue, &args.id, args.json, out)?;
+    match args.json {
+        true => out.json(&shown(catalogue, &args.id)?)?,
+        false => show_entry(catalogue, &args.id, out)?,
+    }
     Ok(Status::Expected)
 }
 
-/// Shows the entry of this id. A claim and a closed form may share an id; then both are shown.
-fn show_entry(catalogue: &Catalogue, id: &str, json: bool, out: &mut Out) -> Result<()> {
+/// What an id stands for. A claim and a closed form may share one; then both are shown.
+enum Shown<'a> {
+    Claim(&'a dyn Claim, Option<&'a Formula>),
+    Formula(&'a Formula),
+    Experiment(&'a Entry),
+}
+
+fn entry<'a>(catalogue: &'a Catalogue, id: &str) -> Result<Shown<'a>> {
     let formula = catalogue.formula(id).ok();
     if let Ok(claim) = catalogue.claim(id) {
-        if json {
-            let mut card = card::claim_json(&**claim);
-            if let Some(formula) = formula {
-                card["formula"] = formula_json(formula);
-            }
-            return out.json(&card);
-        }
-        let lines = card::claim_lines(&**claim);
-        lines.iter().try_for_each(|l| out.line(l))?;
-        let Some(formula) = formula else {
-            return Ok(());
-        };
-        out.line("\nThe closed form of the same id:\n")?;
-        return show_formula(formula, false, out);
+        return Ok(Shown::Claim(&**claim, formula));
     }
     if let Some(formula) = formula {
-        return show_formula(formula, json, out);
+        return Ok(Shown::Formula(formula));
     }
     if let Ok(entry) = catalogue.experiment(id) {
-        return show_experiment(entry, json, out);
+        return Ok(Shown::Experiment(entry));
     }
     let claims = catalogue.claims().map(|c| c.sheet().id.as_str());
     let formulas = catalogue.formulas().map(|f| f.id);
@@ -121,6 +156,22 @@ fn show_entry(catalogue: &Catalogue, id: &str, json: bool, out: &mut Out) -> Res
     let known: Vec<_> = claims.chain(formulas).chain(experiments).collect();
     Err(Error::unknown("claim, formula or experiment", id, known)
         .listed_by("`attnlab list`, `attnlab list formulas`, `attnlab list experiments`"))
+}
+
+fn show_entry(catalogue: &Catalogue, id: &str, out: &mut Out) -> Result<()> {
+    match entry(catalogue, id)? {
+        Shown::Claim(claim, formula) => {
+            let lines = card::claim_lines(claim);
+            lines.iter().try_for_each(|l| out.line(l))?;
+            let Some(formula) = formula else {
+                return Ok(());
+            };
+            out.line("\nThe closed form of the same id:\n")?;
+            show_formula(formula, out)
+        }
+        Shown::Formula(formula) => show_formula(formula, out),
+        Shown::Experiment(entry) => show_experiment(entry, out),
+    }
 }
 
 fn formula_json(formula: &Formula) -> Value {
@@ -134,10 +185,11 @@ fn formula_json(formula: &Formula) -> Value {
     })
 }
 
-fn show_formula(formula: &Formula, json: bool, out: &mut Out) -> Result<()> {
-    if json {
-        return out.json(&formula_json(formula));
-    }
+fn formula_line(formula: &Formula) -> Value {
+    json!({ "id": formula.id, "source": formula.source, "doc": formula.doc })
+}
+
+fn show_formula(formula: &Formula, out: &mut Out) -> Result<()> {
     let schema = (formula.schema)();
     let defaults = Params::resolve(&schema, &Map::new()).ok();
     out.line(&format!("{}: {}", formula.id, formula.doc))?;
@@ -155,13 +207,7 @@ fn experiment_json(entry: &Entry) -> Value {
     })
 }
 
-fn show_experiment(entry: &Entry, json: bool, out: &mut Out) -> Result<()> {
-    if json {
-        let mut card = experiment_json(entry);
-        let defaults = entry.configure(false, None, &toml::Table::new())?;
-        card["settings"] = Value::Object(defaults.settings());
-        return out.json(&card);
-    }
+fn show_experiment(entry: &Entry, out: &mut Out) -> Result<()> {
     out.line(&format!("{}: {}", entry.id, entry.title))?;
     out.line(&format!("  {}", entry.source))?;
     let name = entry.name;
@@ -173,11 +219,8 @@ fn show_experiment(entry: &Entry, json: bool, out: &mut Out) -> Result<()> {
     out.line(entry.defaults.trim_end())
 }
 
-fn experiments(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
+fn experiments(catalogue: &Catalogue, out: &mut Out) -> Result<()> {
     let entries: Vec<_> = catalogue.experiments().collect();
-    if json {
-        return entries.iter().try_for_each(|e| out.json(&experiment_json(e)));
-    }
     for entry in &entries {
         out.line(&format!("{}: {}", entry.name, entry.title))?;
         out.line(&format!("    {}", entry.source))?;
@@ -185,11 +228,8 @@ fn experiments(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
     out.line(&format!("{} experiments.", entries.len()))
 }
 
-fn formulas(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
+fn formulas(catalogue: &Catalogue, out: &mut Out) -> Result<()> {
     let formulas: Vec<_> = catalogue.formulas().collect();
-    if json {
-        return formulas.iter().try_for_each(|f| out.json(&json!({ "id": f.id, "source": f.source, "doc": f.doc })));
-    }
     for formula in &formulas {
         out.line(&format!("{}: {}", formula.id, formula.doc))?;
         let names: Vec<_> = (formula.schema)().iter().map(|s| s.name).collect();
@@ -198,27 +238,24 @@ fn formulas(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
     out.line(&format!("{} formulas.", formulas.len()))
 }
 
-/// Prints every paper as a BibTeX entry.
-fn papers(catalogue: &Catalogue, json: bool, out: &mut Out) -> Result<()> {
-    let mut papers = catalogue.rooms().iter().flat_map(|room| room.papers);
-    papers.try_for_each(|paper| if json { out.json(paper) } else { out.line(&paper.bibtex()) })
+fn papers(catalogue: &Catalogue) -> impl Iterator<Item = &Paper> {
+    catalogue.rooms().iter().flat_map(|room| room.papers)
 }
 
-fn claims(claims: &[Arc<dyn Claim>], json: bool, out: &mut Out) -> Result<()> {
-    let mut sheets = claims.iter().map(|c| c.sheet());
-    if json {
-        return sheets.try_for_each(|sheet| {
-            out.json(&json!({
-                "id": sheet.id,
-                "source": sheet.source(),
-                "title": sheet.title,
-                "statement": sheet.statement,
-                "kind": sheet.kind,
-                "expected": sheet.expected,
-            }))
-        });
-    }
-    sheets.try_for_each(|sheet| {
+fn claim_json(claim: &dyn Claim) -> Value {
+    let sheet = claim.sheet();
+    json!({
+        "id": sheet.id,
+        "source": sheet.source(),
+        "title": sheet.title,
+        "statement": sheet.statement,
+        "kind": sheet.kind,
+        "expected": sheet.expected,
+    })
+}
+
+fn claims(claims: &[Arc<dyn Claim>], out: &mut Out) -> Result<()> {
+    claims.iter().map(|c| c.sheet()).try_for_each(|sheet| {
         out.line(&format!("{}: {}", sheet.id, sheet.title))?;
         let source = format!("{}. Expected: {}.", sheet.source(), sheet.expected.name());
         wrapped(&source, 4, 100).iter().try_for_each(|l| out.line(l))

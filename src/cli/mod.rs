@@ -23,6 +23,9 @@ mod reproduce;
 mod sweep;
 mod train;
 
+pub use glossary::defined;
+pub use list::{listed, shown};
+
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use attnlab_lab::catalogue::Catalogue;

@@ -73,11 +73,22 @@ impl Streams {
     /// assert_eq!(Streams::new(5, "icl", 255, 17).name(), "00000000000000ff-17");
     /// ```
     pub fn name(&self) -> String {
-        let word = |i: usize| {
-            let bytes = &self.key[8 * i..8 * (i + 1)];
-            bytes.iter().rev().fold(0_u64, |w, b| (w << 8) | u64::from(*b))
-        };
-        format!("{:016x}-{}", word(2), word(3))
+        format!("{:016x}-{}", self.word(2), self.trial())
+    }
+
+    /// Returns the seed.
+    pub fn seed(&self) -> u64 {
+        self.word(0)
+    }
+
+    /// Returns the number of the trial.
+    pub fn trial(&self) -> u64 {
+        self.word(3)
+    }
+
+    fn word(&self, i: usize) -> u64 {
+        let bytes = &self.key[8 * i..8 * (i + 1)];
+        bytes.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte))
     }
 
     /// Returns the streams of the same trial in another cell. Data that all cells share (one text for

@@ -202,6 +202,12 @@ pub trait Claim: Send + Sync {
         !matches!(self.promise(params), Promise::MeanIn(..))
     }
 
+    /// Returns the identity of the trial's code, for a claim that is made while the program runs and is no part of its
+    /// [build](crate::build). Rows of other code are then refused as those of another build.
+    fn code(&self) -> Option<String> {
+        None
+    }
+
     /// Judges the outcomes. The default uses [`Claim::promise`], [`Claim::computed`] and [`Claim::partial`].
     ///
     /// # Errors

@@ -33,14 +33,18 @@ impl Sweep {
             .parse()
             .map_err(|e: toml::de::Error| content(format!("must be valid TOML: {}", short_lines(&e.to_string()))))?;
         let sweep = match as_json(toml::Value::Table(table)) {
-            Value::Object(map) => Self::from_object(map),
+            Value::Object(map) => Self::of_json(map),
             _ => Ok(Sweep::default()),
         };
         let sweep = sweep.map_err(|e| content(e.to_string()))?;
         Ok(Sweep { origin: origin.to_path_buf(), ..sweep })
     }
 
-    fn from_object(mut map: Map<String, Value>) -> Result<Self> {
+    /// Makes a sweep of the keys of a sweep file.
+    ///
+    /// # Errors
+    /// An unknown key; a value that is not allowed.
+    pub fn of_json(mut map: Map<String, Value>) -> Result<Self> {
         refuse_unknown("", &map)?;
         let of = match (map.remove("claim"), map.remove("experiment")) {
             (Some(claim), None) => Of::Claim(word("claim", &claim)?),
@@ -148,7 +152,7 @@ impl Sweep {
         }
         settings.insert("axes".into(), Value::Object(axes));
         settings.insert("seed".into(), manifest.seed.into());
-        let sweep = Self::from_object(settings)
+        let sweep = Self::of_json(settings)
             .map_err(|e| Error::Content { path: Manifest::FILE.into(), problem: e.to_string() })?;
         Ok(Some(sweep))
     }

@@ -233,7 +233,7 @@ fn of_claim(sweep: &Sweep, claim: &Arc<dyn Claim>) -> Result<Plan> {
     });
     let make = made.clone();
     Ok(Plan {
-        manifest: Manifest::new(&claim.sheet().id, sweep.seed, sweep.settings()),
+        manifest: Manifest::new(&claim.sheet().id, sweep.seed, sweep.settings()).with_code(claim.code()),
         cells: Cells::made(made.keys()?, Arc::new(move |place| make.cell(place)))?,
         work: Work::Claim(made),
     })

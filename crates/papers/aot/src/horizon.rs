@@ -1,6 +1,7 @@
 //! One horizon from parameters, or from given tokens, to a report: what `attnlab horizon` prints.
 
-use crate::unroll::Data;
+use crate::theory::Horizon as Law;
+use crate::unroll::{Data, Given};
 use attnlab_core::error::{Error, Result, positive};
 use attnlab_core::linalg::{orthonormality_defect, product};
 use attnlab_core::rng::Streams;
@@ -24,6 +25,16 @@ const LAYERS_AFTER: u64 = 4;
 pub fn bytes(tokens: usize, dim: usize) -> u64 {
     let n = tokens as u64;
     memory::product(&[n, 4, dim as u64]).saturating_add(memory::product(&[n, 500]))
+}
+
+/// Returns the peak memory (bytes) of the horizon of N tokens in K subspaces of at most p dimensions, with the copies of
+/// the blocks of a head, which [`bytes`] leaves out.
+pub fn bytes_with_copies(tokens: u64, clusters: u64, dim: u64) -> u64 {
+    // One head's coefficients in f32 and the copies, 8 p bytes of a column. Sums at twelve θ, maxima, scratch: some 400
+    // bytes; 24 of bracket in every head.
+    let column = dim.saturating_mul(8).saturating_add(400);
+    let column = column.saturating_add(clusters.saturating_mul(24));
+    tokens.saturating_mul(column)
 }
 
 /// The depth horizon of one draw.
@@ -159,26 +170,44 @@ pub fn horizon_of_tokens(
     tau: f64,
     progress: &dyn Progress,
 ) -> Result<HorizonReport> {
+    horizon_of_given(machine, data.view(), eta, tau, progress)
+}
+
+/// [`horizon_of_tokens`] on tokens in memory of the caller.
+///
+/// # Errors
+/// As [`horizon_of_tokens`]; no labels.
+pub fn horizon_of_given(
+    machine: &dyn Machine,
+    given: Given,
+    eta: f64,
+    tau: f64,
+    progress: &dyn Progress,
+) -> Result<HorizonReport> {
     positive("eta", eta)?;
     let started = Instant::now();
-    let defect = orthonormality_defect(&data.bases);
+    let Some(labels) = given.labels else {
+        let allowed = "must be set; the horizon of a head needs tokens of its cluster";
+        return Err(Error::invalid("labels", "None", allowed));
+    };
+    let defect = orthonormality_defect(given.bases);
     if defect > DEFECT {
         let allowed =
             format!("must be at most {DEFECT:.0e}; the horizon is defined for jointly orthonormal bases, (7)");
         return Err(Error::invalid("|B'B - I| of the bases", format!("{defect:.1e}"), allowed));
     }
-    let n = data.labels.len();
+    let n = labels.len();
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by_key(|i| data.labels[*i]);
-    let mut counts = vec![0; data.bases.len()];
-    data.labels.iter().for_each(|k| counts[*k] += 1);
+    order.sort_by_key(|i| labels[*i]);
+    let mut counts = vec![0; given.bases.len()];
+    labels.iter().for_each(|k| counts[*k] += 1);
     if let Some(k) = counts.iter().position(|n| *n == 0) {
         let allowed = "must be a whole number >= 1; the horizon of a head needs tokens of its cluster";
         return Err(Error::invalid(format!("tokens with label {k}"), 0, allowed));
     }
-    let dims: Vec<usize> = data.bases.iter().map(Array2::ncols).collect();
-    let tokens = data.tokens.select(Axis(1), &order);
-    let head = |k: usize| product(data.bases[k].t(), tokens.view()).mapv(|x| x as f32);
+    let dims: Vec<usize> = given.bases.iter().map(Array2::ncols).collect();
+    let tokens = given.tokens.select(Axis(1), &order);
+    let head = |k: usize| product(given.bases[k].t(), tokens.view()).mapv(|x| x as f32);
     let cluster = |k: usize| {
         let start: usize = counts[..k].iter().sum();
         start..start + counts[k]
@@ -199,6 +228,40 @@ pub fn horizon_of_tokens(
         backend: machine.name(),
     };
     measured.report(&horizon, |place| order[place], weight)
+}
+
+/// The law of the first break at the parameters of a draw.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Predicted {
+    /// θ by which 5, 50 and 95 % of draws have broken.
+    pub theta: [f64; 3],
+    /// Exact updates at these θ.
+    pub exact_updates: [u64; 3],
+    /// Share of draws that have broken by the θ seen here: uniform on (0, 1) if the law is right.
+    pub rank: Option<f64>,
+}
+
+impl Predicted {
+    /// Returns the law at the parameters of a report. None where it does not apply: tokens that are no draw, K = 1,
+    /// clusters of different sizes or dimensions, δ = 0, τ = 1.
+    pub fn beside(report: &HorizonReport) -> Option<Self> {
+        let equal = |sizes: &[usize]| sizes.iter().all(|n| *n == sizes[0]);
+        if !equal(&report.counts) || !equal(&report.dims) {
+            return None;
+        }
+        let (n, k) = (report.counts.iter().sum(), report.counts.len());
+        let law = Law::new(n, k, *report.dims.first()?, report.delta?, report.tau).ok()?;
+        let at = |probability| -> Option<(f64, u64)> {
+            let updates = law.exact_updates(report.eta, probability).ok()?;
+            Some((law.theta(probability).ok()?, updates))
+        };
+        let (low, median, high) = (at(0.05)?, at(0.5)?, at(0.95)?);
+        Some(Predicted {
+            theta: [low.0, median.0, high.0],
+            exact_updates: [low.1, median.1, high.1],
+            rank: report.theta_crit.map(|theta| -(-law.lambda(theta)).exp_m1()),
+        })
+    }
 }
 
 /// Facts about a horizon beside its columns.

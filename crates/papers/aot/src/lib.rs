@@ -3,12 +3,13 @@
 //!
 //! A room of attnlab: statements in `sheets/`, [`claims`], closed forms ([`theory`], [`formulas`]),
 //! [`experiments`] with their settings, the [`quantities`] they share, and the [`commands`], which
-//! [`evaluate`], [`horizon::horizon`], [`inspect::inspect`] and [`unroll::unroll`] offer to Rust.
+//! [`draws`], [`evaluate`], [`horizon::horizon`], [`inspect::inspect`] and [`unroll::unroll`] offer to Rust.
 
 pub mod arrays;
 pub mod claims;
 pub mod commands;
 pub mod corpus;
+pub mod draws;
 pub mod evaluate;
 pub mod experiments;
 pub mod formulas;

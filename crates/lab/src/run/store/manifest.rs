@@ -54,6 +54,14 @@ impl Manifest {
         }
     }
 
+    /// Adds the identity of [code](crate::claim::Claim::code) that is no part of this build.
+    pub fn with_code(mut self, code: Option<String>) -> Self {
+        if let Some(code) = code {
+            self.build = format!("{} with {code}", self.build);
+        }
+        self
+    }
+
     /// Returns the builds whose rows are of this run.
     pub fn builds(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.build).chain(&self.mixed).map(String::as_str)

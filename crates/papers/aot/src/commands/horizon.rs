@@ -1,7 +1,6 @@
 //! `attnlab horizon`: the depth to which Theorem 1 holds on one draw.
 
-use crate::horizon::{HorizonReport, horizon_of_tokens, horizon_on};
-use crate::theory::Horizon;
+use crate::horizon::{HorizonReport, Predicted, bytes_with_copies, horizon_of_tokens, horizon_on};
 use crate::theory::printed::delta_limit;
 use crate::unroll::Data;
 use attnlab_core::error::{Error, Result};
@@ -100,17 +99,6 @@ struct Line<'a> {
     predicted: &'a Option<Predicted>,
 }
 
-/// The law of the first break at the same parameters.
-#[derive(Serialize)]
-struct Predicted {
-    /// θ by which 5, 50 and 95 % of draws have broken.
-    theta: [f64; 3],
-    /// Exact updates at these θ.
-    exact_updates: [u64; 3],
-    /// Share of draws that have broken by the θ seen here: uniform on (0, 1) if the law is right.
-    rank: Option<f64>,
-}
-
 /// Runs the command.
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     if args.tau > 1.0 {
@@ -140,14 +128,13 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
 fn drawn(args: &Args, tokens: u64) -> Result<(HorizonReport, Option<Predicted>)> {
     let delta = args.delta;
     let delta = delta.unwrap_or_else(|| delta_limit(tokens as f64, args.dim as f64));
-    memory::ensure("the horizon of one draw", bytes(tokens, args.clusters, args.dim))?;
+    memory::ensure("the horizon of one draw", bytes_with_copies(tokens, args.clusters, args.dim))?;
     let (n, k, p) = (tokens as usize, args.clusters as usize, args.dim as usize);
     let mixture = Mixture::balanced(n, k, p, delta)?;
     let machine = machine(args)?;
     let (eta, tau, seed) = (args.eta, args.tau, args.seed);
     let report = horizon_on(&*machine, &mixture, eta, tau, seed, &Bar::new())?;
-    let law = Horizon::new(n, k, p, delta, args.tau).ok();
-    let predicted = law.and_then(|law| predict(&law, args.eta, report.theta_crit));
+    let predicted = Predicted::beside(&report);
     Ok((report, predicted))
 }
 
@@ -156,7 +143,7 @@ fn of_files(args: &Args, tokens: &Path, labels: &Path) -> Result<HorizonReport> 
     let data = Data::read(tokens, &args.bases, labels)?;
     let largest = data.bases.iter().map(|u| u.ncols()).max().unwrap_or(0);
     let (n, k) = (data.labels.len() as u64, data.bases.len() as u64);
-    memory::ensure("the horizon of one draw", bytes(n, k, largest as u64))?;
+    memory::ensure("the horizon of one draw", bytes_with_copies(n, k, largest as u64))?;
     let machine = machine(args)?;
     horizon_of_tokens(&*machine, &data, args.eta, args.tau, &Bar::new())
 }
@@ -167,27 +154,6 @@ fn machine(args: &Args) -> Result<Box<dyn Machine>> {
         note(line);
     }
     Ok(chosen.machine)
-}
-
-/// One head's coefficients in f32 with the copies of its blocks, and what is kept of every column.
-fn bytes(tokens: u64, clusters: u64, dim: u64) -> u64 {
-    // Sums at twelve θ, maxima, scratch: some 400 bytes of a column; 24 of bracket in every head.
-    let column = dim.saturating_mul(8).saturating_add(400);
-    let column = column.saturating_add(clusters.saturating_mul(24));
-    tokens.saturating_mul(column)
-}
-
-fn predict(law: &Horizon, eta: f64, seen: Option<f64>) -> Option<Predicted> {
-    let at = |probability| -> Option<(f64, u64)> {
-        let updates = law.exact_updates(eta, probability).ok()?;
-        Some((law.theta(probability).ok()?, updates))
-    };
-    let (low, median, high) = (at(0.05)?, at(0.5)?, at(0.95)?);
-    Some(Predicted {
-        theta: [low.0, median.0, high.0],
-        exact_updates: [low.1, median.1, high.1],
-        rank: seen.map(|theta| -(-law.lambda(theta)).exp_m1()),
-    })
 }
 
 fn lines(report: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {

@@ -1,20 +1,13 @@
 //! `attnlab sample`: a draw of Definition 1 as files of NumPy.
 
-use crate::claims;
-use crate::claims::setting::mixture;
-use crate::quantities::SAMPLED_COLUMNS;
-use crate::theory::printed::delta_limit;
+use crate::draws::{BasisRelation, DrawOptions, Planned, drawing_claim};
 use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::command::{Out, Parameters, Status, input};
-use attnlab_lab::run::store::cell_name;
-use attnlab_lab::run::{files, memory};
+use attnlab_lab::run::files;
 use attnlab_networks::npy;
-use attnlab_theory::sample::{Bases, Draw, Mixture};
-use clap::ValueEnum;
+use attnlab_theory::sample::Draw;
 use ndarray::Array1;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -58,7 +51,7 @@ pub(super) struct Args {
     delta: Option<f64>,
     /// Relative position of the bases
     #[arg(long, default_value = "orthonormal")]
-    relation: Relation,
+    relation: BasisRelation,
     /// c of U_k'U_l = c I, for coherent bases
     #[arg(long, value_name = "C", value_parser = input::number, allow_negative_numbers = true)]
     coherence: Option<f64>,
@@ -87,46 +80,23 @@ pub(super) struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Relation {
-    /// All of them together: Theorem 1's (7)
-    Orthonormal,
-    /// Drawn independently of each other
-    Independent,
-    /// All principal cosines of two of them are --coherence
-    Coherent,
-}
-
-/// A mixture to draw, with its streams.
-struct Plan {
-    mixture: Mixture,
-    streams: Streams,
-    /// Entries of draw.json.
-    origin: Value,
-}
-
 /// Runs the command.
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let plan = match &args.claim {
         Some(id) => of_claim(args, id)?,
         None => of_options(args)?,
     };
-    let mixture = &plan.mixture;
-    mixture.validate()?;
-    let (d, n) = (mixture.ambient as u64, mixture.tokens() as u64);
-    // Tokens, one head, the copy in C order; the bases and their QR factor.
-    let needed = memory::product(&[8, 3, d, n]).saturating_add(memory::product(&[8, 4, d, d]));
-    memory::ensure("the draw", needed)?;
+    plan.validate()?;
     let names: Vec<PathBuf> = ["z.npy".into(), "y.npy".into(), "draw.json".into()]
         .into_iter()
-        .chain((0..mixture.clusters()).map(|k| format!("u{k}.npy")))
+        .chain((0..plan.clusters()).map(|k| format!("u{k}.npy")))
         .map(|name: String| args.out.join(name))
         .collect();
     std::fs::create_dir_all(&args.out)
         .map_err(|e| Error::io(&args.out, e, "Choose a folder that you may write with --out"))?;
     names.iter().try_for_each(|path| files::ensure_free(path, args.force))?;
-    let draw = mixture.draw(&plan.streams)?;
-    let text = describe(&plan);
+    let draw = plan.draw()?;
+    let text = plan.describe();
     write(args, &names, &draw, &text)?;
     match args.json {
         true => out.json(&text)?,
@@ -135,82 +105,27 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     Ok(Status::Expected)
 }
 
-fn of_options(args: &Args) -> Result<Plan> {
+fn of_options(args: &Args) -> Result<Planned> {
     if !args.parameters.set.is_empty() || args.parameters.input.is_some() {
         let allowed = "must come with --claim; without one write --tokens, --clusters, --dim and --delta";
         return Err(Error::invalid("set", args.parameters.set.join(" "), allowed));
     }
-    let (n, k, p) = (args.tokens as usize, args.clusters as usize, args.dim as usize);
-    let limit = || delta_limit(args.tokens as f64, args.dim as f64);
-    let mut mixture = Mixture::balanced(n, k, p, args.delta.unwrap_or_else(limit))?;
-    mixture.bases = match (args.relation, args.coherence) {
-        (Relation::Orthonormal, None) => Bases::Orthonormal,
-        (Relation::Independent, None) => Bases::Independent,
-        (Relation::Coherent, Some(c)) if (0.0..1.0).contains(&c) => Bases::Coherent(c),
-        (Relation::Coherent, Some(c)) => {
-            return Err(Error::invalid("coherence", c, "must be a number in [0, 1)"));
-        }
-        (Relation::Coherent, None) => {
-            let allowed = "must come with a coherence. Write --coherence C";
-            return Err(Error::invalid("relation", "coherent", allowed));
-        }
-        (_, Some(c)) => {
-            let allowed = "must come with --relation coherent";
-            return Err(Error::invalid("coherence", c, allowed));
-        }
+    let options = DrawOptions {
+        tokens: args.tokens,
+        clusters: args.clusters,
+        dim: args.dim,
+        ambient: args.ambient,
+        delta: args.delta,
+        relation: args.relation,
+        coherence: args.coherence,
     };
-    if args.relation == Relation::Coherent {
-        mixture.ambient = mixture.ambient.saturating_add(p);
-    }
-    mixture.ambient = args.ambient.map_or(mixture.ambient, |d| d as usize);
-    Ok(Plan {
-        mixture,
-        // The streams of `attnlab horizon`.
-        streams: Streams::new(args.seed, "aot.horizon", 0, 0),
-        origin: json!({ "seed": args.seed }),
-    })
+    Planned::of_options(&options, args.seed)
 }
 
-/// Trial T of a claim whose trials draw all coefficients of a mixture.
-fn of_claim(args: &Args, id: &str) -> Result<Plan> {
-    const DRAWING: [&str; 2] = ["aot.theorem1", "aot.theorem1_bounded"];
-    let claims = claims::all();
-    let claim = claims.iter().find(|c| c.sheet().id == id && DRAWING.contains(&id));
-    let claim = claim.ok_or_else(|| {
-        let allowed = format!("must be {}, whose trials draw tokens", DRAWING.join(" or "));
-        Error::invalid("claim", id, allowed)
-    })?;
-    let params = Params::resolve(&claim.schema(), &args.parameters.collect()?)?;
-    claim.validate(&params)?;
-    if params.get(SAMPLED_COLUMNS) > 0 {
-        let allowed = "must be 0; a trial that looks at some columns draws only what they need";
-        return Err(Error::invalid("columns", params.get(SAMPLED_COLUMNS), allowed));
-    }
-    Ok(Plan {
-        mixture: mixture(&params)?,
-        streams: Streams::new(args.seed, id, params.cell(), args.trial),
-        origin: json!({
-            "seed": args.seed, "claim": id, "trial": args.trial, "cell": cell_name(params.cell()),
-            "parameters": params.as_json(),
-        }),
-    })
-}
-
-fn describe(plan: &Plan) -> Value {
-    let mixture = &plan.mixture;
-    let mut text = json!({
-        "counts": mixture.counts, "dims": mixture.dims, "ambient": mixture.ambient,
-        "delta": mixture.delta, "relation": match mixture.bases {
-            Bases::Orthonormal => json!("orthonormal"),
-            Bases::Independent => json!("independent"),
-            Bases::Coherent(c) => json!({ "coherent": c }),
-        },
-        "version": env!("CARGO_PKG_VERSION"),
-    });
-    if let (Value::Object(text), Value::Object(origin)) = (&mut text, &plan.origin) {
-        text.extend(origin.clone());
-    }
-    text
+fn of_claim(args: &Args, id: &str) -> Result<Planned> {
+    // An unknown id is refused before parameters that cannot be read.
+    drawing_claim(id)?;
+    Planned::of_claim(id, &args.parameters.collect()?, args.seed, args.trial)
 }
 
 /// Writes the files; `names` are those of tokens, labels, seeds and bases.

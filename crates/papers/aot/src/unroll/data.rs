@@ -3,7 +3,7 @@
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::orthonormality_defect;
 use attnlab_networks::npy;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2};
 use std::path::{Path, PathBuf};
 
 /// Largest accepted entry of |UᵀU - I|. A QR factor in float32 leaves about 1e-6; at a defect ε the
@@ -31,23 +31,7 @@ impl Data {
     /// # Errors
     /// When shapes do not fit together, a basis is not orthonormal, or a label has no basis.
     pub fn new(tokens: Array2<f64>, bases: Vec<Array2<f64>>, labels: Vec<usize>) -> Result<Data> {
-        let (d, n) = tokens.dim();
-        for (k, u) in bases.iter().enumerate() {
-            check_basis(&format!("bases[{k}]"), u, d)?;
-        }
-        let total: usize = bases.iter().map(|u| u.ncols()).sum();
-        if total > d {
-            let allowed = format!("must be at most d = {d} columns in all: they cannot be orthogonal");
-            return Err(Error::invalid("columns of the bases", total, allowed));
-        }
-        if let Some((i, label)) = labels.iter().enumerate().find(|(_, k)| **k >= bases.len()) {
-            return Err(unknown_label(i, label, bases.len()));
-        }
-        if labels.len() != n {
-            let expected = format!("({n},), one label per token");
-            return Err(Error::shape("labels", (labels.len(),), expected));
-        }
-        let warnings = warnings(&bases, &labels);
+        let warnings = check(tokens.dim(), &bases, Some(&labels))?;
         Ok(Data { tokens, bases, labels, warnings })
     }
 
@@ -75,10 +59,51 @@ impl Data {
         let labels = labels.into_iter().enumerate().map(label).collect::<Result<Vec<usize>>>()?;
         Data::new(tokens, bases, labels)
     }
+
+    /// Returns a view of tokens, bases and labels.
+    pub fn view(&self) -> Given<'_> {
+        Given { tokens: self.tokens.view(), bases: &self.bases, labels: Some(&self.labels) }
+    }
 }
 
-/// A label that is none of 0 .. clusters.
-pub(super) fn unknown_label(token: usize, label: impl std::fmt::Display, clusters: usize) -> Error {
+/// Tokens, bases and labels that [`check`] has accepted, in memory of the caller.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// Z (d, N).
+    pub tokens: ArrayView2<'a, f64>,
+    /// U_k (d, p_k), each with orthonormal columns.
+    pub bases: &'a [Array2<f64>],
+    /// Cluster of each token, from 0; None: there is no SNR.
+    pub labels: Option<&'a [usize]>,
+}
+
+/// Checks bases and labels for tokens of shape (d, N), as [`Data::new`] does. Returns [`Data::warnings`].
+///
+/// # Errors
+/// As [`Data::new`].
+pub fn check((d, n): (usize, usize), bases: &[Array2<f64>], labels: Option<&[usize]>) -> Result<Vec<String>> {
+    for (k, u) in bases.iter().enumerate() {
+        check_basis(&format!("bases[{k}]"), u, d)?;
+    }
+    let total: usize = bases.iter().map(|u| u.ncols()).sum();
+    if total > d {
+        let allowed = format!("must be at most d = {d} columns in all: they cannot be orthogonal");
+        return Err(Error::invalid("columns of the bases", total, allowed));
+    }
+    if let Some(labels) = labels {
+        if let Some((i, label)) = labels.iter().enumerate().find(|(_, k)| **k >= bases.len()) {
+            return Err(unknown_label(i, label, bases.len()));
+        }
+        if labels.len() != n {
+            let expected = format!("({n},), one label per token");
+            return Err(Error::shape("labels", (labels.len(),), expected));
+        }
+    }
+    Ok(warnings(bases, labels))
+}
+
+/// Builds the error of a label that is none of 0 .. clusters.
+pub fn unknown_label(token: usize, label: impl std::fmt::Display, clusters: usize) -> Error {
     let allowed = match clusters {
         0 => "must have a basis; there are no bases".to_string(),
         _ => format!("must be a whole number from 0 to {}, one per basis", clusters - 1),
@@ -109,7 +134,7 @@ fn check_basis(name: &str, u: &Array2<f64>, d: usize) -> Result<()> {
     Ok(())
 }
 
-fn warnings(bases: &[Array2<f64>], labels: &[usize]) -> Vec<String> {
+fn warnings(bases: &[Array2<f64>], labels: Option<&[usize]>) -> Vec<String> {
     let mut warnings = vec![];
     let defect = orthonormality_defect(bases);
     if defect > DEFECT {
@@ -119,7 +144,7 @@ fn warnings(bases: &[Array2<f64>], labels: &[usize]) -> Vec<String> {
         ));
     }
     for k in 0..bases.len() {
-        if !labels.contains(&k) {
+        if labels.is_some_and(|labels| !labels.contains(&k)) {
             warnings.push(format!("no token has the label {k}: its SNR is undefined"));
         }
     }

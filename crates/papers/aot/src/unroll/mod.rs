@@ -17,14 +17,14 @@
 mod data;
 
 pub use attnlab_networks::npy::write as write_tokens;
-pub use data::Data;
+pub use data::{Data, Given, check, unknown_label};
 
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::run::memory;
 use attnlab_theory::attention::Mssa;
 use attnlab_theory::attention::streaming::{Exp, Machine, Streamed};
 use attnlab_theory::measure::snr;
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use serde::Serialize;
 
 /// One layer; in JSON null stands where the SNR is infinite or undefined.
@@ -32,7 +32,7 @@ use serde::Serialize;
 pub struct LayerSnr {
     /// Number of layers so far; 0 is the input.
     pub layer: u64,
-    /// SNR (6) of every cluster.
+    /// SNR (6) of every cluster; empty where the tokens have no labels.
     pub snr: Vec<f64>,
     /// Decisions of a discontinuous φ that rounding could have changed, made again in f64.
     pub redecided: usize,
@@ -67,48 +67,93 @@ pub fn unroll_with(
     machine: Option<&dyn Machine>,
     show: &mut dyn FnMut(&LayerSnr) -> Result<()>,
 ) -> Result<UnrollReport> {
-    match machine {
-        Some(machine) => {
-            let step = |z: &Array2<f32>, bases: &[Array2<f32>]| layer.stream_on(machine, z.view(), bases);
-            run(data, layer.eta, layers, step, show)
-        }
-        None => {
-            let step = |z: &Array2<f64>, bases: &[Array2<f64>]| layer.stream(z.view(), bases);
-            run(data, layer.eta, layers, step, show)
-        }
-    }
+    unroll_given(data.view(), layer, layers, machine, show)
 }
 
-fn run<T: Exp>(
-    data: &Data,
-    eta: f64,
+/// [`unroll_with`] on tokens in memory of the caller; in f64 they are not copied.
+///
+/// # Errors
+/// As [`unroll_with`].
+pub fn unroll_given(
+    given: Given,
+    layer: &Mssa,
     layers: u64,
-    step: impl Fn(&Array2<T>, &[Array2<T>]) -> Result<Streamed<T>>,
+    machine: Option<&dyn Machine>,
     show: &mut dyn FnMut(&LayerSnr) -> Result<()>,
 ) -> Result<UnrollReport> {
-    let (d, n) = data.tokens.dim();
+    let (d, n) = given.tokens.dim();
     // Tokens before and after, coefficients and their update, the copies that the SNR takes: a
     // handful of (d, N) in f64.
     memory::ensure("a layer", (8 * 8 * d as u64).saturating_mul(n as u64))?;
-    let bases: Vec<_> = data.bases.iter().map(|u| u.mapv(T::of_f64)).collect();
+    match machine {
+        Some(machine) => {
+            let bases: Vec<_> = given.bases.iter().map(|u| u.mapv(|x| x as f32)).collect();
+            let start = CowArray::from(given.tokens.mapv(|x| x as f32));
+            run(given, layer.eta, layers, start, |z| layer.stream_on(machine, z, &bases), show)
+        }
+        None => {
+            let start = CowArray::from(given.tokens);
+            run(given, layer.eta, layers, start, |z| layer.stream(z, given.bases), show)
+        }
+    }
+}
+
+/// Arithmetic of the layers; the SNR is measured in f64.
+trait Arithmetic: Exp {
+    /// Returns tokens in f64; those in f64 are not copied.
+    fn wide(tokens: ArrayView2<'_, Self>) -> CowArray<'_, f64, Ix2>;
+
+    /// Returns the last tokens in f64.
+    fn last(tokens: CowArray<'_, Self, Ix2>) -> Array2<f64>;
+}
+
+impl Arithmetic for f32 {
+    fn wide(tokens: ArrayView2<'_, f32>) -> CowArray<'_, f64, Ix2> {
+        tokens.mapv(f64::from).into()
+    }
+
+    fn last(tokens: CowArray<'_, f32, Ix2>) -> Array2<f64> {
+        tokens.mapv(f64::from)
+    }
+}
+
+impl Arithmetic for f64 {
+    fn wide(tokens: ArrayView2<'_, f64>) -> CowArray<'_, f64, Ix2> {
+        tokens.into()
+    }
+
+    fn last(tokens: CowArray<'_, f64, Ix2>) -> Array2<f64> {
+        tokens.into_owned()
+    }
+}
+
+fn run<T: Arithmetic>(
+    given: Given,
+    eta: f64,
+    layers: u64,
+    start: CowArray<'_, T, Ix2>,
+    step: impl Fn(ArrayView2<T>) -> Result<Streamed<T>>,
+    show: &mut dyn FnMut(&LayerSnr) -> Result<()>,
+) -> Result<UnrollReport> {
     let mut by_layer = vec![];
-    let mut z = data.tokens.mapv(T::of_f64);
+    let mut z = start;
     for l in 0..=layers {
         let mut redecided = 0;
         if l > 0 {
-            let next = step(&z, &bases)?;
-            (z, redecided) = (next.output, next.redecided);
+            let next = step(z.view())?;
+            (z, redecided) = (next.output.into(), next.redecided);
         }
-        let wide: Array2<f64> = z.mapv(T::as_f64);
-        finite(&wide, l, eta)?;
-        let at_layer = LayerSnr { layer: l, snr: snr(wide.view(), &data.bases, &data.labels), redecided };
+        let wide = T::wide(z.view());
+        finite(wide.view(), l, eta)?;
+        let snr = given.labels.map(|labels| snr(wide.view(), given.bases, labels));
+        let at_layer = LayerSnr { layer: l, snr: snr.unwrap_or_default(), redecided };
         show(&at_layer)?;
         by_layer.push(at_layer);
     }
-    Ok(UnrollReport { layers: by_layer, tokens: z.mapv(T::as_f64) })
+    Ok(UnrollReport { layers: by_layer, tokens: T::last(z) })
 }
 
-fn finite(z: &Array2<f64>, layer: u64, eta: f64) -> Result<()> {
+fn finite(z: ArrayView2<f64>, layer: u64, eta: f64) -> Result<()> {
     if z.iter().all(|x| x.is_finite()) {
         return Ok(());
     }

@@ -1,0 +1,149 @@
+//! Long work on a thread of its own, while the calling thread shows its progress and listens for Ctrl-C.
+
+use crate::convert::exception;
+use attnlab_core::error::Result;
+use attnlab_lab::run::Progress;
+use attnlab_lab::run::schedule::no_thread;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// Time between two looks at signals and progress.
+const LOOK: Duration = Duration::from_millis(50);
+/// Time for trials under way to end after Ctrl-C. What does not end in it goes on in the background until its trial
+/// or layer is done; its result is not used.
+const GRACE: Duration = Duration::from_millis(600);
+
+/// Progress of work under way, and whether it shall stop.
+#[derive(Default)]
+pub struct Meter {
+    total: AtomicU64,
+    done: AtomicU64,
+    stop: AtomicBool,
+    label: Mutex<String>,
+    lines: Mutex<Vec<String>>,
+}
+
+fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Plain values, which a panic elsewhere leaves usable.
+    value.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the number of the process that has loaded the module.
+pub fn loaded_by() -> u32 {
+    static LOADED_BY: OnceLock<u32> = OnceLock::new();
+    *LOADED_BY.get_or_init(std::process::id)
+}
+
+/// Runs `work` on so many threads of its own; 0 for one per core.
+pub fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|e| no_thread(threads, &e))?.install(work)
+}
+
+impl Progress for Meter {
+    fn start(&self, label: &str, total: u64) {
+        *locked(&self.label) = label.to_string();
+        self.done.store(0, Ordering::Relaxed);
+        self.total.store(total, Ordering::Relaxed);
+    }
+
+    fn advance(&self, steps: u64) {
+        self.done.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    fn resume(&self, steps: u64) {
+        self.done.store(steps, Ordering::Relaxed);
+    }
+
+    fn announce(&self, line: &str) {
+        locked(&self.lines).push(line.to_string());
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn finish(&self) {}
+}
+
+impl Meter {
+    /// Shows the state to `report`, an object with `line(text)` and `update(label, done, total)`.
+    fn show(&self, report: &Bound<'_, PyAny>) -> PyResult<()> {
+        for line in locked(&self.lines).drain(..) {
+            report.call_method1("line", (line,))?;
+        }
+        let label = locked(&self.label).clone();
+        let (done, total) = (&self.done, &self.total);
+        let counts = (label, done.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
+        report.call_method1("update", counts)?;
+        Ok(())
+    }
+}
+
+/// Runs `work` on a thread of its own, without the GIL. `report` receives the progress, unless it is None.
+///
+/// # Errors
+/// Those of `work`; KeyboardInterrupt within a second of Ctrl-C.
+pub fn run<T: Send + 'static>(
+    py: Python<'_>,
+    report: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Meter) -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    let report = report.filter(|r| !r.is_none());
+    let meter = Arc::new(Meter::default());
+    let (sender, receiver) = channel();
+    let own = meter.clone();
+    // A process that was forked has none of the threads that its parent had started.
+    let forked = std::process::id() != loaded_by();
+    std::thread::spawn(move || {
+        let found = match forked {
+            true => on_threads(0, || work(&own)),
+            false => work(&own),
+        };
+        // Nobody listens any more after Ctrl-C.
+        let _ = sender.send(found);
+    });
+    // A receiver may be used by one thread at a time, which the lock tells the compiler.
+    let receiver = Mutex::new(receiver);
+    let wait = |time: Duration| -> std::result::Result<Result<T>, RecvTimeoutError> {
+        py.detach(|| {
+            let receiver: MutexGuard<Receiver<Result<T>>> = locked(&receiver);
+            receiver.recv_timeout(time)
+        })
+    };
+    let mut shown = false;
+    let found = loop {
+        match wait(LOOK) {
+            Ok(found) => break found,
+            Err(RecvTimeoutError::Disconnected) => {
+                let text = "the computation ended by a panic, which is a defect of attnlab; its message is on \
+                            standard error";
+                return Err(PyRuntimeError::new_err(text));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        let looked = py.check_signals().and_then(|()| {
+            shown |= report.is_some();
+            report.map_or(Ok(()), |report| meter.show(report))
+        });
+        if let Err(stopped) = looked {
+            meter.stop.store(true, Ordering::Relaxed);
+            let is_interrupt = |e: &PyErr| e.is_instance_of::<PyKeyboardInterrupt>(py);
+            // The library's own message about what is kept, if the work ends in time.
+            let ended = wait(GRACE).ok();
+            let message = ended.and_then(Result::err).map(exception);
+            return Err(match message {
+                Some(e) if is_interrupt(&e) && is_interrupt(&stopped) => e,
+                _ => stopped,
+            });
+        }
+    };
+    if let Some(report) = report.filter(|_| shown) {
+        meter.show(report)?;
+    }
+    found.map_err(exception)
+}

@@ -1,0 +1,213 @@
+//! Checks of claims, and reports of them.
+
+use crate::background;
+use crate::claims::take_raised;
+use crate::convert::{Raised, map_of, number, optional, serialised, whole};
+use crate::registry::{catalogue, toys};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::format::quoted;
+use attnlab_lab::catalogue::Catalogue;
+use attnlab_core::params::Params;
+use attnlab_core::rng::Streams;
+use attnlab_lab::claim::{Claim, Outcome, Relation};
+use attnlab_lab::folder::Contents;
+use attnlab_lab::report::{self, MutantResult, Report};
+use attnlab_lab::run::{CheckOptions, Progress, check, mutant, store};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyString};
+use serde_json::{Map, Value};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A verdict with its claim and origin, from which cards and reports are made.
+#[pyclass(frozen, module = "attnlab._attnlab")]
+pub struct Checked {
+    found: report::Checked,
+    mutants: Vec<MutantResult>,
+}
+
+#[pymethods]
+impl Checked {
+    /// The report as a dict: what `attnlab check --json` prints.
+    fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        serialised(py, &self.found.report)
+    }
+
+    /// The title of the claim.
+    fn title(&self) -> String {
+        self.found.claim.sheet().title.clone()
+    }
+
+    /// The mutants as dicts: what `attnlab check --mutants --json` prints.
+    fn mutants(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
+        let one = |m: &MutantResult| -> PyResult<Py<PyAny>> {
+            let dict = serialised(py, &m.first.report)?;
+            let bound = dict.bind(py);
+            bound.set_item("mutant", &m.name)?;
+            bound.set_item("seeds", m.seeds)?;
+            bound.set_item("refuted", m.refuted)?;
+            bound.set_item("says", &m.says)?;
+            Ok(dict)
+        };
+        self.mutants.iter().map(one).collect()
+    }
+
+    /// The card as HTML.
+    fn card(&self) -> String {
+        report::card(&self.found, &self.mutants)
+    }
+}
+
+/// Runs `work` where the trials of a claim run: on so many threads or, None, on all; one after the other for a claim
+/// written in Python, whose functions hold the interpreter.
+pub fn on_threads_of<T: Send>(
+    claim: Option<&dyn Claim>,
+    threads: Option<usize>,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> Result<T> {
+    let written = claim.is_some_and(|claim| claim.code().is_some());
+    match if written { Some(1) } else { threads } {
+        Some(threads) => background::on_threads(threads, work),
+        None => work(),
+    }
+}
+
+/// Runs `work` as [`background::run`] does; an exception of a function of Python is raised as it is.
+pub fn run<T: Send + 'static>(
+    py: Python<'_>,
+    report: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&background::Meter) -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    take_raised();
+    let found = background::run(py, report, work);
+    match (found, take_raised()) {
+        (Err(_), Some(raised)) => Err(raised),
+        (found, _) => found,
+    }
+}
+
+/// Checks a claim.
+#[pyfunction]
+#[pyo3(signature = (name, set, seed, trials, until_decided, level, beyond_hypotheses, mutants, mutant_seeds, report, toy=false))]
+#[allow(clippy::too_many_arguments)]
+pub fn check_claim(
+    py: Python<'_>,
+    name: &str,
+    set: &Bound<'_, PyDict>,
+    seed: &Bound<'_, PyAny>,
+    trials: Option<&Bound<'_, PyAny>>,
+    until_decided: bool,
+    level: &Bound<'_, PyAny>,
+    beyond_hypotheses: bool,
+    mutants: bool,
+    mutant_seeds: &Bound<'_, PyAny>,
+    report: Option<&Bound<'_, PyAny>>,
+    toy: bool,
+) -> PyResult<Checked> {
+    let all: Catalogue = if toy { toys() } else { catalogue() };
+    let claim = all.claim(name).raised()?.clone();
+    let set = map_of(set)?;
+    let options = CheckOptions {
+        seed: whole("seed", seed, 0)?,
+        trials: optional(trials, |n| whole("trials", n, 1))?,
+        level: number("level", level)?,
+        beyond_hypotheses,
+        until_decided,
+        ..CheckOptions::default()
+    };
+    let seeds = match mutants {
+        true => Some(whole("mutant_seeds", mutant_seeds, 1)?),
+        false => None,
+    };
+    run(py, report, move |meter| checked(&claim, &set, &options, seeds, meter))
+}
+
+/// Runs one trial of a claim in the thread of the caller, so that a debugger sees it: (kind, numbers, witness).
+#[pyfunction]
+pub fn run_trial(
+    py: Python<'_>,
+    name: &str,
+    number: &Bound<'_, PyAny>,
+    seed: &Bound<'_, PyAny>,
+    set: &Bound<'_, PyDict>,
+) -> PyResult<(&'static str, Vec<Py<PyAny>>, Py<PyAny>)> {
+    let claim = catalogue().claim(name).raised()?.clone();
+    let params = Params::resolve(&claim.schema(), &map_of(set)?).raised()?;
+    claim.validate(&params).raised()?;
+    let streams = Streams::new(whole("seed", seed, 0)?, name, params.cell(), whole("trial", number, 0)?);
+    take_raised();
+    let outcome = match (py.detach(|| claim.trial(&params, &streams)), take_raised()) {
+        (Err(_), Some(raised)) => return Err(raised),
+        (outcome, _) => outcome.raised()?,
+    };
+    let witness = serialised(py, outcome.witness())?;
+    let float = |x: f64| PyFloat::new(py, x).into_any().unbind();
+    let flag = |x: bool| PyBool::new(py, x).to_owned().into_any().unbind();
+    let text = |x: &str| PyString::new(py, x).into_any().unbind();
+    let (kind, parts) = match &outcome {
+        Outcome::Event { holds, .. } => ("event", vec![flag(*holds)]),
+        Outcome::Gap { lhs, rhs, tol, relation, .. } => {
+            let relation = if *relation == Relation::Equal { "equal" } else { "at-most" };
+            ("gap", vec![float(*lhs), float(*rhs), float(*tol), text(relation)])
+        }
+        Outcome::Value { value, .. } => ("value", vec![float(*value)]),
+        Outcome::Uninformative { reason, .. } => ("uninformative", vec![text(reason)]),
+    };
+    Ok((kind, parts, witness))
+}
+
+fn checked(
+    claim: &Arc<dyn Claim>,
+    set: &Map<String, Value>,
+    options: &CheckOptions,
+    seeds: Option<u64>,
+    progress: &dyn Progress,
+) -> Result<Checked> {
+    on_threads_of(Some(&**claim), None, || {
+        let found = check(&**claim, set, options, progress)?;
+        let mut mutants = vec![];
+        if let Some(seeds) = seeds {
+            // A mutant must be refuted by the default number of trials, not by the user's.
+            let options = CheckOptions { trials: None, ..options.clone() };
+            for own in claim.mutants() {
+                let found = mutant(&claim.sheet().id, &own, &options, seeds, progress)?;
+                mutants.push(MutantResult::here(&own, found));
+            }
+        }
+        Ok(Checked { found: report::Checked::here(claim, found), mutants })
+    })
+}
+
+/// Writes a report of verdicts and of folders with rows. Returns messages about what was left out.
+#[pyfunction]
+pub fn write_report(
+    py: Python<'_>,
+    verdicts: Vec<PyRef<'_, Checked>>,
+    folders: Vec<PathBuf>,
+    out: PathBuf,
+    partial: bool,
+) -> PyResult<Vec<String>> {
+    let mut checks: Vec<report::Checked> = verdicts.iter().map(|v| v.found.clone()).collect();
+    let mut mutants: Vec<MutantResult> = verdicts.iter().flat_map(|v| v.mutants.clone()).collect();
+    let all = catalogue();
+    run(py, None, move |_| {
+        let contents = match folders.is_empty() {
+            true => Contents::default(),
+            false => Contents::of_folders(&folders, &all, partial)?,
+        };
+        checks.extend(contents.checks.clone());
+        mutants.extend(contents.mutants.clone());
+        let named = folders.iter().map(|folder| format!(" {}", quoted(&folder.display().to_string())));
+        let html = report::html(&Report {
+            command: &format!("attnlab report{}", named.collect::<String>()),
+            checks: &checks,
+            mutants: &mutants,
+            tables: &[],
+            pictures: &contents.pictures,
+            audit: contents.audit()?.as_ref(),
+        })?;
+        let advice = "Choose a file that you may write with out=";
+        store::replace(&out, &html).map_err(|e| Error::io(&out, e, advice))?;
+        Ok(contents.notes)
+    })
+}

@@ -1,0 +1,229 @@
+//! Sweeps and experiments with rows in folders, their tables and figures.
+
+use crate::checks::{on_threads_of, run};
+use crate::convert::{Raised, map_of, serialised, to_python, whole};
+use crate::registry::{catalogue, toys};
+use attnlab_core::error::{Error, Result};
+use attnlab_core::input::Inputs;
+use attnlab_lab::experiment::{self, RunOptions};
+use attnlab_lab::figure::{self, Figure};
+use attnlab_lab::folder::{self, RunFolder};
+use attnlab_lab::run::export::{Values, columns};
+use attnlab_lab::run::grid::GridOptions;
+use attnlab_lab::run::store::{Shard, Store};
+use attnlab_lab::sweep::{self, MergeOptions, Plan, Sweep, summarise};
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::{Path, PathBuf};
+
+/// Counts of a run: trials that were there, trials computed now, messages for the user.
+type Counts = (u64, u64, Vec<String>);
+
+fn shard_of(text: &str) -> PyResult<Shard> {
+    let read: std::result::Result<Shard, String> = text.parse();
+    read.map_err(|allowed| Error::invalid("shard", text, allowed)).raised()
+}
+
+/// Runs a sweep: `of` is the path of a sweep file or a dict with its keys.
+#[pyfunction]
+#[pyo3(signature = (of, out, shard, force, mix_builds, threads, command, report, toy=false))]
+#[allow(clippy::too_many_arguments)]
+pub fn run_sweep(
+    py: Python<'_>,
+    of: &Bound<'_, PyAny>,
+    out: PathBuf,
+    shard: &str,
+    force: bool,
+    mix_builds: bool,
+    threads: Option<usize>,
+    command: String,
+    report: Option<&Bound<'_, PyAny>>,
+    toy: bool,
+) -> PyResult<Counts> {
+    // The sweep file is an input of the run.
+    let inputs = Inputs::default();
+    let sweep = inputs.within(|| sweep_of(of))?;
+    let all = if toy { toys() } else { catalogue() };
+    let shard = shard_of(shard)?;
+    run(py, report, move |meter| {
+        let plan = Plan::new(&sweep, &all)?;
+        let options = GridOptions { shard, force, mix_builds, command: Some(&command) };
+        let claim = plan.claim().map(|(claim, _)| claim);
+        let work = || {
+            let found = sweep::run_plan(&plan, &out, options, meter)?;
+            if shard.is_whole() {
+                sweep::write_results(&plan, &found.stored, &out)?;
+            }
+            Ok(found)
+        };
+        let found = on_threads_of(claim, threads, || inputs.within(work))?;
+        Ok((found.resumed, found.computed, found.dropped))
+    })
+}
+
+/// Returns the number of trials of a sweep, at most, and the id of its claim; None for an experiment.
+#[pyfunction]
+pub fn size_of_sweep(of: &Bound<'_, PyAny>) -> PyResult<(u64, Option<String>)> {
+    let plan = Plan::new(&sweep_of(of)?, &catalogue()).raised()?;
+    let claim = plan.claim().map(|(claim, _)| claim.sheet().id.clone());
+    Ok((plan.cells.keys().iter().map(|cell| cell.trials).sum(), claim))
+}
+
+fn sweep_of(of: &Bound<'_, PyAny>) -> PyResult<Sweep> {
+    match of.cast::<PyDict>() {
+        Ok(dict) => Ok(Sweep { origin: "sweep".into(), ..Sweep::of_json(map_of(dict)?).raised()? }),
+        Err(_) => Sweep::read(&of.extract::<PathBuf>()?).raised(),
+    }
+}
+
+/// Merges the folders of the shards of one run into one folder.
+#[pyfunction]
+pub fn merge(py: Python<'_>, folders: Vec<PathBuf>, out: PathBuf, force: bool, mix_builds: bool) -> PyResult<Counts> {
+    let all = catalogue();
+    run(py, None, move |_| {
+        let options = MergeOptions { force, mix_builds };
+        let (plan, found) = sweep::merge_rows(&folders, &all, &out, options)?;
+        sweep::write_results(&plan, &found.stored, &out)?;
+        Ok((found.resumed, found.computed, found.dropped))
+    })
+}
+
+/// Runs an experiment, with its pictures beside the rows.
+#[pyfunction]
+#[pyo3(signature = (name, quick, set, seed, out, shard, force, report))]
+#[allow(clippy::too_many_arguments)]
+pub fn run_experiment(
+    py: Python<'_>,
+    name: &str,
+    quick: bool,
+    set: &Bound<'_, PyDict>,
+    seed: &Bound<'_, PyAny>,
+    out: Option<PathBuf>,
+    shard: &str,
+    force: bool,
+    report: Option<&Bound<'_, PyAny>>,
+) -> PyResult<(PathBuf, Counts)> {
+    let entry = *catalogue().experiment(name).raised()?;
+    let set = map_of(set)?;
+    let (seed, shard) = (whole("seed", seed, 0)?, shard_of(shard)?);
+    let out = out.unwrap_or_else(|| Path::new("runs").join(entry.name));
+    let place = out.clone();
+    let counts = run(py, report, move |meter| {
+        let set = toml::Table::try_from(&set).map_err(|e| Error::unwritable("a setting (TOML)", e))?;
+        let experiment = entry.configure(quick, None, &set)?;
+        let command = folder::command(&entry, &*experiment, seed)?;
+        let how = RunOptions { seed, force, mix_builds: false, shard, command: Some(&command) };
+        let found = experiment::run(&*experiment, &out, &how, meter)?;
+        if shard.is_whole() {
+            let _owner = Store::share(&out, &experiment::manifest(&*experiment, seed))?;
+            let figures = experiment.figures(&found.rows)?;
+            figure::write_all(&folder::with_size(figures, &entry, &*experiment)?, &out)?;
+        }
+        Ok((found.resumed, found.computed, found.dropped))
+    })?;
+    Ok((place, counts))
+}
+
+/// Reads the rows of a folder as columns: a dict from names to (kind, values, flags of the values that are missing).
+#[pyfunction]
+pub fn read_rows<'py>(py: Python<'py>, folder: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let all = catalogue();
+    let (found, dropped) = run(py, None, move |_| {
+        let stored = folder::rows(&folder, &all)?;
+        Ok((columns(&stored.rows()?)?, stored.dropped()))
+    })?;
+    let table = PyDict::new(py);
+    for column in found {
+        table.set_item(&column.name, column_of(py, column.values)?)?;
+    }
+    let result = PyDict::new(py);
+    result.set_item("columns", table)?;
+    result.set_item("dropped", dropped)?;
+    Ok(result)
+}
+
+fn column_of<'py>(py: Python<'py>, values: Values) -> PyResult<(&'static str, Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    fn split<T: Clone>(values: Vec<Option<T>>, none: T) -> (Vec<T>, Vec<bool>) {
+        let missing = values.iter().map(Option::is_none).collect();
+        (values.into_iter().map(|v| v.unwrap_or_else(|| none.clone())).collect(), missing)
+    }
+    let (kind, all, missing) = match values {
+        Values::Whole(values) => {
+            let (all, missing) = split(values, 0);
+            let signed: Option<Vec<i64>> = all.iter().map(|n| i64::try_from(*n).ok()).collect();
+            let all = match signed {
+                Some(signed) => signed.into_pyarray(py).into_any(),
+                None => all.into_pyarray(py).into_any(),
+            };
+            ("whole", all, missing)
+        }
+        Values::Number(values) => {
+            let (all, missing) = split(values, f64::NAN);
+            ("number", all.into_pyarray(py).into_any(), missing)
+        }
+        Values::Flag(values) => {
+            let (all, missing) = split(values, false);
+            ("flag", all.into_pyarray(py).into_any(), missing)
+        }
+        Values::Series(values) => {
+            let missing = values.iter().map(Option::is_none).collect();
+            let arrays = values.into_iter().map(|v| v.map(|v| v.into_pyarray(py)));
+            ("series", PyList::new(py, arrays.collect::<Vec<_>>())?.into_any(), missing)
+        }
+        Values::Text(values) => {
+            let missing = values.iter().map(Option::is_none).collect();
+            ("text", PyList::new(py, values)?.into_any(), missing)
+        }
+    };
+    Ok((kind, all, missing.into_pyarray(py).into_any()))
+}
+
+/// Judges the cells of a sweep over a claim from its rows: what cells.jsonl holds.
+#[pyfunction]
+pub fn read_cells(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
+    let all = catalogue();
+    let cells = run(py, None, move |_| {
+        let found = RunFolder::open(&folder, &all)?;
+        summarise(&found.plan, &found.stored)
+    })?;
+    cells.iter().map(|cell| serialised(py, cell)).collect()
+}
+
+/// Returns identity and origins of the run in a folder.
+#[pyfunction]
+pub fn read_run(py: Python<'_>, folder: PathBuf) -> PyResult<Py<PyAny>> {
+    let manifest = attnlab_lab::run::store::Manifest::of_folder(&folder).raised()?;
+    let json = serde_json::to_value(manifest).map_err(|e| Error::undefined(e.to_string())).raised()?;
+    to_python(py, &json, false)
+}
+
+/// Draws the figures of a folder: (name, title, caption, SVG, CSV) of each.
+#[pyfunction]
+#[allow(clippy::type_complexity)]
+pub fn figures_of(
+    py: Python<'_>,
+    folder: PathBuf,
+    partial: bool,
+) -> PyResult<Vec<(String, String, String, String, String)>> {
+    let all = catalogue();
+    run(py, None, move |_| {
+        let found = RunFolder::open(&folder, &all)?;
+        let figures = match partial {
+            true => found.partial_figures()?,
+            false => found.figures()?,
+        };
+        figures.iter().map(drawn).collect()
+    })
+}
+
+fn drawn(figure: &Figure) -> Result<(String, String, String, String, String)> {
+    let (name, title, caption) = (figure.name.clone(), figure.title.clone(), figure.caption.clone());
+    Ok((name, title, caption, figure::svg(figure)?, figure::to_csv(figure)?))
+}
+
+/// Prints every key of a sweep file with its meaning.
+#[pyfunction]
+pub fn sweep_schema() -> String {
+    sweep::schema()
+}
