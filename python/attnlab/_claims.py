@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
     witness: dict[str, Any]
 
 
-def event(holds: bool, **witness: Any) -> Outcome:
+def event(holds: bool, /, **witness: Any) -> Outcome:
     """Returns the outcome of an event that holds or not, with named values that were seen.
 
     >>> event(True, layer=3).kind
@@ -40,7 +40,7 @@ def event(holds: bool, **witness: Any) -> Outcome:
     return Outcome("event", (bool(holds),), witness)
 
 
-def gap(lhs: float, rhs: float, tol: float, relation: str = "at-most", **witness: Any) -> Outcome:
+def gap(lhs: float, rhs: float, tol: float, /, relation: str = "at-most", **witness: Any) -> Outcome:
     """Returns the two sides of a bound (lhs <= rhs + tol) or, with relation "equal", of an identity.
 
     `tol` bounds the rounding error of the computation.
@@ -51,7 +51,7 @@ def gap(lhs: float, rhs: float, tol: float, relation: str = "at-most", **witness
     return Outcome("gap", (float(lhs), float(rhs), float(tol), relation), witness)
 
 
-def value(x: float, **witness: Any) -> Outcome:
+def value(x: float, /, **witness: Any) -> Outcome:
     """Returns a number whose mean the statement predicts.
 
     >>> value(0.5).kind
@@ -60,7 +60,7 @@ def value(x: float, **witness: Any) -> Outcome:
     return Outcome("value", (float(x),), witness)
 
 
-def uninformative(reason: str, **witness: Any) -> Outcome:
+def uninformative(reason: str, /, **witness: Any) -> Outcome:
     """Returns the outcome of a trial that says nothing about the statement, with the reason.
 
     >>> uninformative("nothing moved").kind
@@ -376,7 +376,11 @@ def claim(
     def register(trial: Callable[..., Any]) -> Callable[..., Any]:
         if not re.fullmatch(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_.]*", id):
             raise ValueError(f"id = {id}: must be FAMILY.NAME of small letters, digits and _, such as mine.fair")
-        code = _RECEIVED.get(id) or _code(trial, block)
+        received = _RECEIVED.get(id)
+
+        def code() -> str:
+            return received or _code(trial, block)
+
         where = f"the trial of {id}"
         run = _wrapped(trial, where, block)
         of_mutant = [
@@ -422,7 +426,7 @@ def claim(
 
 
 #: Claims of this process: code, arguments of `claim`, trial.
-_DECLARED: dict[str, tuple[str, dict[str, Any], Callable[..., Any]]] = {}
+_DECLARED: dict[str, tuple[Callable[[], str], dict[str, Any], Callable[..., Any]]] = {}
 #: Code of the claims that another process has sent: their source may not be here.
 _RECEIVED: dict[str, str] = {}
 
@@ -439,7 +443,8 @@ def packed(id: str) -> bytes | None:
         # Functions of notebooks too; Dask and submitit bring it.
         pickler = importlib.import_module("cloudpickle")
     try:
-        return bytes(pickler.dumps((id, *_DECLARED[id])))
+        code, given, trial = _DECLARED[id]
+        return bytes(pickler.dumps((id, code(), given, trial)))
     except Exception as error:
         raise ValueError(f"{id}: must be pickled for another process ({error}). Install cloudpickle") from error
 
@@ -447,7 +452,7 @@ def packed(id: str) -> bytes | None:
 def unpack(sent: bytes) -> None:
     """Declares a claim that another process has packed."""
     id, code, given, trial = pickle.loads(sent)
-    if id not in _DECLARED or _DECLARED[id][0] != code:
+    if id not in _DECLARED or _DECLARED[id][0]() != code:
         _RECEIVED[id] = code
         try:
             claim(id, **given)(trial)

@@ -73,7 +73,8 @@ struct Body {
     trials: u64,
     seconds: f64,
     memory: u64,
-    code: String,
+    /// Returns the identity of the code: only when it is asked for, since it may call functions that are defined later.
+    code: Function,
     /// Makes the first argument of the functions from a dict.
     parameters: Function,
     /// Makes a generator from a [`Stream`].
@@ -247,7 +248,8 @@ impl Claim for PythonClaim {
     }
 
     fn code(&self) -> Option<String> {
-        Some(self.body.code.clone())
+        let code = Python::attach(|py| self.body.code.bind(py).call0()?.extract::<String>());
+        Some(code.unwrap_or_else(|_| "unknown code".into()))
     }
 }
 
@@ -368,7 +370,7 @@ pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
         trials: crate::convert::whole("trials", &get("trials")?, 1)?,
         seconds: get("seconds")?.extract()?,
         memory: get("memory")?.extract()?,
-        code: text("code")?,
+        code: function(get("code")?),
         parameters: function(get("parameters")?),
         generator: function(get("generator")?),
         variants,

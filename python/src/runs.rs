@@ -64,10 +64,14 @@ pub fn run_sweep(
 
 /// Returns the number of trials of a sweep, at most, and the id of its claim; None for an experiment.
 #[pyfunction]
-pub fn size_of_sweep(of: &Bound<'_, PyAny>) -> PyResult<(u64, Option<String>)> {
-    let plan = Plan::new(&sweep_of(of)?, &catalogue()).raised()?;
-    let claim = plan.claim().map(|(claim, _)| claim.sheet().id.clone());
-    Ok((plan.cells.keys().iter().map(|cell| cell.trials).sum(), claim))
+pub fn size_of_sweep(py: Python<'_>, of: &Bound<'_, PyAny>) -> PyResult<(u64, Option<String>)> {
+    let (sweep, all) = (sweep_of(of)?, catalogue());
+    // Without the interpreter: the cells are made on many threads, which call a claim written in Python.
+    run(py, None, move |_| {
+        let plan = Plan::new(&sweep, &all)?;
+        let claim = plan.claim().map(|(claim, _)| claim.sheet().id.clone());
+        Ok((plan.cells.keys().iter().map(|cell| cell.trials).sum(), claim))
+    })
 }
 
 fn sweep_of(of: &Bound<'_, PyAny>) -> PyResult<Sweep> {

@@ -25,7 +25,7 @@ def test_the_types_name_every_function():
 @pytest.mark.parametrize(
     "checker, words",
     [
-        ("mypy", ["--config-file", SETTINGS, PACKAGE]),
+        ("mypy", ["--config-file", SETTINGS, SETTINGS.parent / "attnlab"]),
         ("pyright", ["--pythonpath", sys.executable, "--project", SETTINGS.parent]),
     ],
 )

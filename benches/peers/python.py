@@ -1,4 +1,4 @@
-"""What the package costs beside the library and beside NumPy, in one run: `python python/bench.py`.
+"""What the package costs beside the library and beside NumPy, in one run: `python benches/peers/python.py`.
 
 Medians of 21 runs each, with the ratio or the difference that docs/python.md promises.
 """
