@@ -10,7 +10,7 @@ import numpy as np
 
 import attnlab
 
-SIZE, TRIALS = 1000, 256
+SIZE, TRIALS = 10_000, 256
 
 
 @attnlab.claim("bench.one", statement="$|\\bar x| < 1$.", trials=TRIALS)

@@ -251,13 +251,16 @@ def _wrapped(trial: Callable[..., Any], where: str, block: int) -> Callable[...,
     def run(p: Any, rng: Any) -> tuple[Any, ...]:
         return _outcome(trial(p, rng), where)
 
-    def run_block(p: Any, rng: Any, trials: int) -> list[tuple[Any, ...]]:
+    def run_block(p: Any, rng: Any, trials: int) -> tuple[str, list[Any]]:
         found = trial(p, rng, trials)
-        found = found.tolist() if isinstance(found, np.ndarray) else found
+        if isinstance(found, np.ndarray) and found.shape == (trials,) and found.dtype.kind in "bfiu":
+            return ("events", found.tolist()) if found.dtype.kind == "b" else ("values", found.astype(float).tolist())
+        if isinstance(found, np.ndarray):
+            raise TypeError(f"{where} returned an array {found.shape} of {found.dtype}: must be ({trials},), of flags or numbers")
         if not isinstance(found, Sequence) or len(found) != trials:
             shape = f"{len(found)} outcomes" if isinstance(found, Sequence) else type(found).__name__
             raise TypeError(f"{where} returned {shape}: must be an array ({trials},) or as many outcomes, one per trial")
-        return [_outcome(one, where) for one in found]
+        return "outcomes", [_outcome(one, where) for one in found]
 
     return run if block == 1 else run_block
 

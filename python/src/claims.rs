@@ -153,7 +153,7 @@ impl PythonClaim {
         let (p, trial) = (self.parameters(py, params)?, self.trial.bind(py));
         match self.body.block {
             1 => Ok(vec![outcome_of(&trial.call1((p, rng))?)?]),
-            block => trial.call1((p, rng, block))?.try_iter()?.map(|found| outcome_of(&found?)).collect(),
+            block => block_of(&trial.call1((p, rng, block))?),
         }
     }
 
@@ -210,6 +210,8 @@ impl Claim for PythonClaim {
 
     /// Calls every function of the parameters once, so that what it raises ends the run before the first trial.
     fn validate(&self, params: &Params) -> Result<()> {
+        // The function may have changed what it calls since the last run.
+        *self.made.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Python::attach(|py| -> PyResult<()> {
             for (_, _, margin) in &self.body.hypotheses {
                 self.margin(py, margin, params)?;
@@ -297,6 +299,22 @@ fn outcome_of(value: &Bound<'_, PyAny>) -> PyResult<Outcome> {
         "value" => Outcome::Value { value: real(1)?, witness },
         _ => Outcome::uninformative(parts.get_item(1)?.to_string(), witness),
     })
+}
+
+/// Reads the pair that `attnlab._claims` makes of what a vectorised trial returns.
+fn block_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<Outcome>> {
+    let (word, all): (String, Bound<'_, PyAny>) = value.extract()?;
+    match word.as_str() {
+        "events" => {
+            let flags: Vec<bool> = all.extract()?;
+            Ok(flags.into_iter().map(|holds| Outcome::Event { holds, witness: Witness::new() }).collect())
+        }
+        "values" => {
+            let numbers: Vec<f64> = all.extract()?;
+            Ok(numbers.into_iter().map(|value| Outcome::Value { value, witness: Witness::new() }).collect())
+        }
+        _ => all.try_iter()?.map(|found| outcome_of(&found?)).collect(),
+    }
 }
 
 fn witness_of(value: &Bound<'_, PyAny>) -> PyResult<Witness> {

@@ -181,8 +181,11 @@ def test_a_block_is_the_same_whatever_trials_run(claim, tmp_path):
     claim("mine.gaps", block=4)(lambda p, rng, trials: [gap, attnlab.uninformative("none")] * 2)
     assert attnlab.check("mine.gaps").informative == 20
     claim("mine.short", block=4)(lambda p, rng, trials: np.zeros(3))
-    with pytest.raises(TypeError, match=r"returned 3 outcomes: must be an array \(4,\)"):
+    with pytest.raises(TypeError, match=r"returned an array \(3,\) of float64: must be \(4,\)"):
         attnlab.check("mine.short")
+    claim("mine.few", block=4)(lambda p, rng, trials: [True])
+    with pytest.raises(TypeError, match=r"returned 1 outcomes: must be an array \(4,\)"):
+        attnlab.check("mine.few")
 
 
 def test_the_report_has_it(claim, tmp_path):
