@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import builtins
 from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
@@ -190,6 +191,21 @@ def _vectors(name: str) -> builtins.set[str]:
     }
 
 
+def _array(value: Any) -> Any:
+    """The NumPy array of an array of another library, in its memory (DLPack, the buffer protocol); others as they are."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value
+    if hasattr(value, "__dlpack__"):
+        return np.from_dlpack(value)
+    if hasattr(value, "__array_interface__") or isinstance(value, (memoryview, array.array)):
+        return np.asarray(value)
+    return value
+
+
+def _arrays(values: Any) -> Any:
+    return [_array(one) for one in values] if isinstance(values, (builtins.list, tuple)) else values
+
+
 class Draw(NamedTuple):
     """A draw of Definition 1."""
 
@@ -281,7 +297,8 @@ def unroll(
 ) -> Unrolled:
     """Runs the unrolled network Z <- Z + eta sum_k U_k U_k'Z phi(Z'U_k U_k'Z) and measures the SNR per layer.
 
-    `z` (d, N), float64, read where it is in any order of memory (float32 is widened); `bases` K arrays (d, p_k) with
+    `z` (d, N), float64, read where it is in any order of memory (float32 is widened), of NumPy or of a library with DLPack
+    or the buffer protocol, such as PyTorch and JAX; `bases` K arrays (d, p_k) with
     orthonormal columns; `labels` (N,) integers from 0, or None for no SNR. `mask` is "none" or "causal"; `precision`
     "f64" or "f32". Nothing of size (N, N) is ever in memory.
 
@@ -293,10 +310,9 @@ def unroll(
     True
     """
     report = _show.receiver(progress)
-    labels = None if labels is None else np.asarray(labels)
     try:
         found = _attnlab.unroll(
-            z, bases, labels, phi, layers, eta, tau, mask, normalise_queries, precision, report
+            _array(z), _arrays(bases), _array(labels), phi, layers, eta, tau, mask, normalise_queries, precision, report
         )
     finally:
         report.close()
@@ -327,10 +343,11 @@ def horizon(
     """
     report = _show.receiver(progress)
     try:
-        if isinstance(tokens, np.ndarray):
+        z = _array(tokens)
+        if isinstance(z, np.ndarray):
             if bases is None or labels is None:
                 raise ValueError("tokens: must come with the bases and labels of its draw. Add bases=.. and labels=..")
-            return _attnlab.horizon_of_tokens(tokens, bases, np.asarray(labels), eta, tau, report)
+            return _attnlab.horizon_of_tokens(z, _arrays(bases), _array(labels), eta, tau, report)
         if bases is not None or labels is not None:
             raise ValueError("tokens: must be an array Z (d, N) beside bases and labels")
         return _attnlab.horizon_of_draw(tokens, clusters, dim, delta, eta, tau, seed, report)
@@ -389,6 +406,7 @@ def inspect(
     """
     if tokens_are not in ("columns", "rows"):
         raise ValueError(f"tokens_are = {tokens_are}: must be columns or rows")
+    z = _array(z)
     if tokens_are == "rows" and isinstance(z, np.ndarray):
         z = z.T
     options = dict(
@@ -396,8 +414,8 @@ def inspect(
         test_level=test_level, power_draws=power_draws,
     )
     report = _show.receiver(progress)
-    labels = None if labels is None else np.asarray(labels)
     try:
-        return Inspection(_attnlab.inspect_tokens(z, name, options, bases, labels, controls, seed, report))
+        found = _attnlab.inspect_tokens(z, name, options, _arrays(bases), _array(labels), controls, seed, report)
+        return Inspection(found)
     finally:
         report.close()

@@ -168,6 +168,37 @@ def test_unroll_in_any_order_of_memory(draw):
     assert np.array_equal(z, before)
 
 
+class Foreign:
+    """An array of another library, which NumPy reads by DLPack."""
+
+    def __init__(self, array):
+        self._array = array
+
+    def __dlpack__(self, **how):
+        return self._array.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries(draw):
+    z, bases, labels, _ = draw
+    plain = attnlab.unroll(z, bases, labels, layers=2)
+    foreign = [Foreign(u) for u in bases]
+    for z_, labels_ in [(Foreign(z), Foreign(labels)), (memoryview(z), memoryview(labels))]:
+        found = attnlab.unroll(z_, foreign, labels_, layers=2)
+        assert np.array_equal(found.snr, plain.snr) and np.array_equal(found.tokens, plain.tokens)
+        assert attnlab.inspect(z_, controls=False) == attnlab.inspect(z, controls=False)
+        found = attnlab.horizon(z_, bases=foreign, labels=labels_)
+        assert without_clocks(found) == without_clocks(attnlab.horizon(z, bases=bases, labels=labels))
+
+
+def test_tensors(draw):
+    torch = pytest.importorskip("torch")
+    found = attnlab.unroll(torch.from_numpy(draw.z), draw.bases, torch.from_numpy(draw.labels), layers=2)
+    assert np.array_equal(found.tokens, attnlab.unroll(draw.z, draw.bases, draw.labels, layers=2).tokens)
+
+
 def test_unroll_without_labels(draw):
     found = attnlab.unroll(draw.z, draw.bases, layers=2)
     assert found.snr is None
