@@ -1,5 +1,6 @@
 //! `attnlab report`: one HTML file from stored rows.
 
+use super::open;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
 use attnlab_lab::catalogue::Catalogue;
@@ -14,6 +15,7 @@ const EXAMPLES: &str = "\
 Examples:
   attnlab report                                 from runs/, into report.html
   attnlab report runs/reproduce runs/theorem1_map --out for-my-coauthor.html
+  attnlab report --open                          opens the file in the browser
 
 Searches the folders and those below them for rows: verdicts of `attnlab reproduce`, and runs of
 experiments and sweeps. No trial is run; the file needs no network.";
@@ -31,6 +33,9 @@ pub struct Args {
     /// Draw runs with missing trials too, with a watermark; they are left out otherwise
     #[arg(long)]
     partial: bool,
+    /// Open the file in the browser
+    #[arg(long)]
+    open: bool,
 }
 
 /// Runs the command.
@@ -45,10 +50,14 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         tables: &[],
         pictures: &contents.pictures,
         audit: contents.audit()?.as_ref(),
+        catalogue,
     })?;
     let advice = "Choose a file that you may write with --out";
     store::replace(&args.out, &html).map_err(|e| Error::io(&args.out, e, advice))?;
     out.line(&args.out.display().to_string())?;
+    if args.open {
+        open::in_browser(&args.out);
+    }
     Ok(Status::Expected)
 }
 

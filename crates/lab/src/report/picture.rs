@@ -1,0 +1,67 @@
+//! Figures with their captions, numbers, claims and origins.
+
+use super::links::Links;
+use super::{Report, escape, made_by, markup, put};
+use crate::figure::{self, Figure, Width};
+use attnlab_core::error::Result;
+use attnlab_core::format;
+use std::fmt::Write;
+
+/// Largest table of numbers (bytes) that a page holds; that of a larger figure lies beside its pictures.
+const MAX_CSV_BYTES: usize = 32 << 10;
+
+/// Writes the figure at place `f` of the report.
+///
+/// # Errors
+/// When the figure cannot be drawn.
+pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Result<()> {
+    let picture = &report.pictures[f];
+    let figure = &picture.figure;
+    let claims: Vec<usize> = links.claims_of(f).collect();
+    let places: Vec<String> = claims.iter().map(usize::to_string).collect();
+    let marks = if figure.panels.iter().any(|panel| panel.heat.is_some()) { "map" } else { "lines" };
+    let width = if figure.width == Width::Column { "column" } else { "full" };
+    put!(
+        page,
+        "<figure id=\"{}\" class=\"{marks} {width}\" data-claims=\"{}\"><div class=\"wide\" tabindex=\"0\">{}</div>",
+        escape(links.figure(f)),
+        places.join(" "),
+        figure::svg_in_page(figure)?
+    );
+    let (title, caption) = (markup(&figure.title), markup(&figure.caption));
+    put!(page, "<figcaption><strong>{title}.</strong> {caption}");
+    numbers(page, figure)?;
+    put!(page, "<dl class=\"made\">");
+    if !claims.is_empty() {
+        let claims: Vec<String> = claims.iter().map(|c| links.to_claim(report, *c)).collect();
+        put!(page, "<dt>Claims</dt><dd>{}</dd>", claims.join(", "));
+    }
+    if let Some(source) = picture.source {
+        let (key, paper, place) = (source.paper.key, source.paper.cite(), source.place);
+        let [key, paper, place] = [key, &paper, place].map(escape);
+        put!(page, "<dt>Source</dt><dd><a href=\"#paper-{key}\">{paper}</a>, {place}</dd>");
+    }
+    put!(page, "<dt>Seed</dt><dd>{}</dd>", picture.seed);
+    for origin in &picture.origins {
+        made_by(page, origin);
+    }
+    put!(page, "</dl></figcaption></figure>");
+    Ok(())
+}
+
+/// Writes the numbers behind a figure as a folded table of comma-separated values.
+fn numbers(page: &mut String, figure: &Figure) -> Result<()> {
+    let (name, table) = (escape(&figure.name), figure::to_csv(figure)?);
+    let size = format::size(table.len() as u64);
+    if table.len() > MAX_CSV_BYTES {
+        put!(page, "<p class=\"numbers\">Numbers: <code>{name}.csv</code> ({size}), beside the pictures.</p>");
+        return Ok(());
+    }
+    put!(
+        page,
+        "<details class=\"numbers\"><summary>Numbers: <code>{name}.csv</code> ({size})</summary>\
+         <pre data-name=\"{name}.csv\" tabindex=\"0\">{}</pre></details>",
+        escape(&table)
+    );
+    Ok(())
+}
