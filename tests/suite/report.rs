@@ -3,10 +3,11 @@
 use crate::common::CATALOGUE;
 use attnlab::claim::{Source, VerdictKind};
 use attnlab::figure::{Axis, Figure, Panel, Point, Series};
-use attnlab::report::{Checked, Found, MutantResult, Picture, Report, html, keep, restore};
+use attnlab::report::{Checked, Found, MutantResult, Picture, Report, html, keep, restore, site};
 use attnlab::run::store::Manifest;
 use attnlab::run::{CheckOptions, Origin, Row, Silent, check, mutants};
 use serde_json::{Map, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 fn checked() -> Checked {
     let claim = crate::common::claim("aot.mssa_is_mhsa");
@@ -15,7 +16,8 @@ fn checked() -> Checked {
     Checked::here(&claim, report)
 }
 
-fn page(checks: &[Checked]) -> String {
+/// Writes a report of these checks, with a mutant and a figure, in one of its forms.
+fn written<T>(checks: &[Checked], write: impl FnOnce(&Report) -> T) -> T {
     let mutants = [MutantResult {
         claim: "aot.mssa_is_mhsa".into(),
         name: "scaled".into(),
@@ -32,7 +34,11 @@ fn page(checks: &[Checked]) -> String {
     let source = Some(Source { paper: checks[0].claim.sheet().paper, place: "Section 2.1, Eqs. (2), (5)" });
     let pictures = [Picture { figure, seed: 11, origins, source, claim: None }];
     let (tables, audit, catalogue) = (&[], None, &CATALOGUE);
-    html(&Report { command, checks, mutants: &mutants, tables, pictures: &pictures, audit, catalogue }).unwrap()
+    write(&Report { command, checks, mutants: &mutants, tables, pictures: &pictures, audit, catalogue })
+}
+
+fn page(checks: &[Checked]) -> String {
+    written(checks, html).unwrap()
 }
 
 #[test]
@@ -90,13 +96,42 @@ fn a_surprise_is_marked() {
     assert!(page.contains("claim surprise\"") && page.contains("0 of 1 verdicts"));
 }
 
+/// Returns the links of a page to pages of ours, in order.
+fn internal(page: &str) -> Vec<&str> {
+    let links = page.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    links.filter(|link| !link.starts_with("https:")).collect()
+}
+
 #[test]
 fn every_link_of_the_page_holds() {
     let page = page(&[checked()]);
-    let targets: Vec<&str> = page.split("href=\"#").skip(1).filter_map(|rest| rest.split('"').next()).collect();
-    assert!(targets.contains(&"aot.mssa_is_mhsa") && targets.contains(&"figure-line"), "{targets:?}");
-    for target in targets {
-        assert!(page.contains(&format!("id=\"{target}\"")), "{target}");
+    let links = internal(&page);
+    assert!(links.contains(&"#aot.mssa_is_mhsa") && links.contains(&"#figure-line"), "{links:?}");
+    for link in links {
+        assert!(page.contains(&format!("id=\"{}\"", link.strip_prefix('#').unwrap())), "{link}");
+    }
+}
+
+#[test]
+fn every_link_of_the_site_holds_and_every_page_is_reached() {
+    let files = written(&[checked(), checked()], site).unwrap();
+    let files: BTreeMap<&str, &str> = files.iter().map(|file| (file.name.as_str(), file.text.as_str())).collect();
+    let mut reached = BTreeSet::from(["index.html", "explore.js"]);
+    for (name, page) in files.iter().filter(|(name, _)| name.ends_with(".html")) {
+        for link in internal(page) {
+            let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let file = if file.is_empty() { name } else { file };
+            let target = files.get(file).unwrap_or_else(|| panic!("{name}: no file {link}"));
+            assert!(anchor.is_empty() || target.contains(&format!("id=\"{anchor}\"")), "{name}: no {link}");
+            reached.insert(file);
+        }
+    }
+    assert_eq!(reached, files.keys().copied().collect());
+    let claim = files["aot.mssa_is_mhsa-2.html"];
+    for part in
+        ["<blockquote", "<h3>Mutants</h3>", "4 of 4 seeds", "id=\"figure-line\"", "line.csv", "--seed 9 --trials 8"]
+    {
+        assert!(claim.contains(part), "no {part}");
     }
 }
 

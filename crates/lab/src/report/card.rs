@@ -10,13 +10,29 @@ use attnlab_core::format;
 use attnlab_core::stats::binomial;
 use std::fmt::Write;
 
-/// Writes the card of the claim at place `i` of the report.
+/// Writes the claim at place `i` of the report: its folded card or, in a site, the row that leads to its page.
 pub fn claim(page: &mut String, report: &Report, links: &Links, i: usize, level: &Level) {
     let checked = &report.checks[i];
     let mutants: Vec<_> = report.mutants_of(&checked.report).collect();
     let attributes = format!("id=\"{}\" data-order=\"{i}\"", escape(links.claim(i)));
-    let figures = figures(report, links, i);
-    card(page, &attributes, checked, &mutants, &figures, level);
+    if links.site {
+        let (address, statement) = (escape(&links.claim_address(i)), escape(&checked.claim.sheet().statement));
+        // The statement is searched too.
+        let attributes = format!("{attributes} data-statement=\"{statement}\"");
+        put!(page, "<div {}><a href=\"{address}\">", described(checked, &attributes));
+        row(page, checked, &mutants);
+        put!(page, "</a></div>");
+        return;
+    }
+    card(page, &attributes, checked, &mutants, &figures(report, links, i), level);
+}
+
+/// Writes title and unfolded card of the claim at place `i` of the report.
+pub fn unfolded(page: &mut String, report: &Report, links: &Links, i: usize, level: &Level) {
+    let checked = &report.checks[i];
+    put!(page, "<h1>{}</h1>", mathml(&checked.claim.sheet().title));
+    let mutants: Vec<_> = report.mutants_of(&checked.report).collect();
+    card(page, "open", checked, &mutants, &figures(report, links, i), level);
 }
 
 /// Writes the card of a claim that stands alone, unfolded and without an anchor.
@@ -32,7 +48,9 @@ fn card(
     figures: &str,
     level: &Level,
 ) {
-    head(page, attributes, checked, mutants);
+    put!(page, "<details {}><summary>", described(checked, attributes));
+    row(page, checked, mutants);
+    put!(page, "</summary>");
     statement(page, checked);
     put!(page, "<dl>{figures}");
     evidence(page, checked, level);
@@ -42,27 +60,34 @@ fn card(
     put!(page, "</details>");
 }
 
-fn head(page: &mut String, attributes: &str, checked: &Checked, mutants: &[&MutantResult]) {
-    let (check, sheet) = (&checked.report, checked.claim.sheet());
-    let track = Track::new(checked);
-    let distance = track.distance().map_or(String::new(), |d| d.to_string());
-    let verdict = check.verdict.name();
-    let (surprise, expected) = match check.as_expected() {
-        true => ("", String::new()),
-        false => (" surprise", format!(" <small>expected: {}</small>", check.expected.name())),
+/// Returns the attributes of a claim, with those by which the script orders and filters.
+fn described(checked: &Checked, attributes: &str) -> String {
+    let check = &checked.report;
+    let distance = Track::new(checked).distance().map_or(String::new(), |d| d.to_string());
+    let surprise = if check.as_expected() { "" } else { " surprise" };
+    format!(
+        "class=\"claim{surprise}\" {attributes} data-verdict=\"{}\" data-rank=\"{}\" data-distance=\"{distance}\"",
+        check.verdict.name(),
+        rank(check)
+    )
+}
+
+/// Writes the row of the forest plot.
+fn row(page: &mut String, checked: &Checked, mutants: &[&MutantResult]) {
+    let check = &checked.report;
+    let expected = match check.as_expected() {
+        true => String::new(),
+        false => format!(" <small>expected: {}</small>", check.expected.name()),
     };
     put!(
         page,
-        "<details class=\"claim{surprise}\" {attributes} data-verdict=\"{verdict}\" data-rank=\"{}\" \
-         data-distance=\"{distance}\"><summary><span class=\"name\"><code>{}</code> {}{expected}</span>\
-         <span class=\"title\">{}</span>",
-        rank(check),
+        "<span class=\"name\"><code>{}</code> {}{expected}</span><span class=\"title\">{}</span>",
         escape(&check.claim),
         badge(check.verdict),
-        mathml(&sheet.title)
+        mathml(&checked.claim.sheet().title)
     );
-    track.draw(page, mutants);
-    put!(page, "<span class=\"estimate\">{}</span></summary>", estimate(check));
+    Track::new(checked).draw(page, mutants);
+    put!(page, "<span class=\"estimate\">{}</span>", estimate(check));
 }
 
 /// Returns the place of a verdict in an order by verdict: surprises first, then as the words are listed.
@@ -91,7 +116,7 @@ fn figures(report: &Report, links: &Links, i: usize) -> String {
             0 => format!("{of_paper} of the paper, none for this statement"),
             _ => format!("all {of_paper} of the paper"),
         };
-        entries.push(format!("<a href=\"#figures-{}\">{words}</a>", escape(paper.key)));
+        entries.push(links.to_figures(paper, &words));
     }
     match entries.is_empty() {
         true => String::new(),

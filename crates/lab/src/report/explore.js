@@ -10,7 +10,7 @@ const figures = each("figure");
 const papers = each("section.paper");
 const home = new Map(cards.map((card) => [card, card.parentElement]));
 const numbered = new Map(cards.map((card) => [card.dataset.order, card]));
-const name = (card) => card.querySelector("summary code").textContent;
+const name = (card) => card.querySelector(".name code").textContent;
 
 // Anchors are scrolled to below the bar.
 const measure = () => root.style.setProperty("--bar", bar.offsetHeight + "px");
@@ -20,8 +20,9 @@ measure();
 const texts = new Map();
 const text = (element) => {
   if (!texts.has(element)) {
-    const parts = element.querySelectorAll("summary code, .title, blockquote, .source, figcaption");
-    texts.set(element, [...parts].map((part) => part.textContent).join(" ").toLowerCase());
+    const parts = element.querySelectorAll(".name code, .title, blockquote, .source, figcaption");
+    const searched = [element.dataset.statement ?? "", ...[...parts].map((part) => part.textContent)];
+    texts.set(element, searched.join(" ").toLowerCase());
   }
   return texts.get(element);
 };
@@ -111,7 +112,7 @@ addEventListener("keydown", (event) => {
     event.preventDefault();
     words.focus();
   } else if (step) {
-    const rows = each(".claim[id]:not([hidden]) > summary");
+    const rows = each(".claim[id]:not([hidden]) > :first-child");
     const place = rows.indexOf(document.activeElement.closest(".claim")?.firstElementChild);
     rows[place < 0 ? 0 : place + step]?.focus();
   }

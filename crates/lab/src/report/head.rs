@@ -1,30 +1,55 @@
 //! Frame of a page: style and script, the bar that sticks to its top, and the summary of the whole.
 
 use super::level::Level;
+use super::links::Links;
 use super::section::{Section, subjects};
 use super::track::marked;
 use super::{CARD, Report, START, escape, put};
-use crate::claim::VerdictKind;
+use crate::claim::{Paper, VerdictKind};
 use crate::run::Origin;
 use attnlab_core::format::date;
 use std::fmt::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = concat!("<script>", include_str!("explore.js"), "</script>\n");
+/// Style of a page, beside that of the cards.
+pub const STYLE: &str = include_str!("style.css");
+/// Script of a page.
+pub const SCRIPT: &str = include_str!("explore.js");
+/// Name of the style of all pages of a site.
+pub const STYLE_FILE: &str = "style.css";
+/// Name of the script of all pages of a site.
+pub const SCRIPT_FILE: &str = "explore.js";
 
-/// Writes everything up to the contents of the page.
-pub fn open(page: &mut String) {
-    put!(page, "{START}");
-    put!(page, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    put!(page, "<title>attnlab report</title>\n<style>{CARD}{STYLE}</style></head>\n<body>");
+/// Begins a page: everything before its bar.
+pub fn open(title: &str, links: &Links) -> String {
+    let style = match links.site {
+        true => format!("<link rel=\"stylesheet\" href=\"{STYLE_FILE}\">"),
+        false => format!("<style>{CARD}{STYLE}</style>"),
+    };
+    let title = escape(title);
+    format!(
+        "{START}\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{title}</title>\n{style}</head>\n<body>\n"
+    )
 }
 
-/// Writes the script and the end of the page.
-pub fn close(page: &mut String) {
-    page.push_str("</main>\n");
-    page.push_str(SCRIPT);
-    page.push_str("</body></html>\n");
+/// Ends a page, with its script.
+pub fn closed(page: String, links: &Links) -> String {
+    let script = match links.site {
+        true => format!("<script src=\"{SCRIPT_FILE}\"></script>"),
+        false => format!("<script>{SCRIPT}</script>"),
+    };
+    format!("{page}</main>\n{script}\n</body></html>\n")
+}
+
+/// Writes the bar of a page of a site, which leads back to the index and the paper.
+pub fn way_back(page: &mut String, links: &Links, paper: Option<&Paper>) {
+    put!(
+        page,
+        "<header id=\"bar\"><div class=\"first\"><a class=\"home\" href=\"index.html\">attnlab report</a> {}</div>\
+         </header>\n<main>",
+        paper.map_or(String::new(), |paper| links.to_paper(paper))
+    );
 }
 
 /// Writes the bar: title, links to the parts, and the controls, which the script shows.

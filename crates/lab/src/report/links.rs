@@ -1,10 +1,16 @@
 //! Anchors and addresses of claims, figures and papers, and which figures belong to which claims.
 
 use super::{Checked, Picture, Report, escape};
+use crate::claim::Paper;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Page of a site for the figures of no paper.
+pub const FIGURES: &str = "figures.html";
 
 /// Anchors of a report, the addresses of links to them, and the pairs of claims and figures that refer to each other.
 pub struct Links {
+    /// Flag: claims and papers have pages of their own.
+    pub site: bool,
     claims: Vec<String>,
     figures: Vec<String>,
     /// Pairs (claim, figure) of places in the report.
@@ -12,7 +18,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Collects the links of a report.
+    /// Collects the links of a report on one page.
     pub fn new(report: &Report) -> Self {
         let claims = report.checks.iter().map(|checked| checked.report.claim.clone());
         let figures = report.pictures.iter().map(|picture| format!("figure-{}", picture.figure.name));
@@ -24,7 +30,12 @@ impl Links {
                 }
             }
         }
-        Links { claims: distinct(claims), figures: distinct(figures), pairs }
+        Links { site: false, claims: distinct(claims), figures: distinct(figures), pairs }
+    }
+
+    /// Collects the links of a report whose claims and papers have pages of their own.
+    pub fn in_site(report: &Report) -> Self {
+        Links { site: true, ..Links::new(report) }
     }
 
     /// Returns the anchor of a claim: its id, with a number if the report has it several times.
@@ -37,16 +48,48 @@ impl Links {
         self.figures.get(figure).map_or("", String::as_str)
     }
 
+    /// Returns the name of the file of a figure's numbers.
+    pub fn table(&self, figure: usize) -> String {
+        let anchor = self.figure(figure);
+        format!("{}.csv", anchor.strip_prefix("figure-").unwrap_or(anchor))
+    }
+
+    /// Returns the address of a claim.
+    pub fn claim_address(&self, claim: usize) -> String {
+        let anchor = self.claim(claim);
+        if self.site { format!("{anchor}.html") } else { format!("#{anchor}") }
+    }
+
+    /// Returns the address of a paper.
+    pub fn paper_address(&self, paper: &Paper) -> String {
+        if self.site { format!("paper-{}.html", paper.key) } else { format!("#paper-{}", paper.key) }
+    }
+
     /// Writes a link to a claim.
     pub fn to_claim(&self, report: &Report, claim: usize) -> String {
-        let id = &report.checks[claim].report.claim;
-        format!("<a href=\"#{}\">{}</a>", escape(self.claim(claim)), escape(id))
+        link(&self.claim_address(claim), &report.checks[claim].report.claim)
     }
 
     /// Writes a link to a figure.
     pub fn to_figure(&self, report: &Report, figure: usize) -> String {
-        let name = &report.pictures[figure].figure.name;
-        format!("<a href=\"#{}\">{}</a>", escape(self.figure(figure)), escape(name))
+        let (picture, anchor) = (&report.pictures[figure], self.figure(figure));
+        let page = match picture.source {
+            _ if !self.site => String::new(),
+            Some(source) => self.paper_address(source.paper),
+            None => FIGURES.to_string(),
+        };
+        link(&format!("{page}#{anchor}"), &picture.figure.name)
+    }
+
+    /// Writes a link to a paper.
+    pub fn to_paper(&self, paper: &Paper) -> String {
+        link(&self.paper_address(paper), &paper.cite())
+    }
+
+    /// Writes a link to the figures of a paper.
+    pub fn to_figures(&self, paper: &Paper, words: &str) -> String {
+        let page = if self.site { self.paper_address(paper) } else { String::new() };
+        link(&format!("{page}#figures-{}", paper.key), words)
     }
 
     /// Iterates over the figures of a claim.
@@ -58,6 +101,10 @@ impl Links {
     pub fn claims_of(&self, figure: usize) -> impl Iterator<Item = usize> {
         self.pairs.iter().filter(move |(_, f)| *f == figure).map(|(c, _)| *c)
     }
+}
+
+fn link(address: &str, words: &str) -> String {
+    format!("<a href=\"{}\">{}</a>", escape(address), escape(words))
 }
 
 /// Makes names distinct: the second of a name gets the suffix `-2`, and so on.

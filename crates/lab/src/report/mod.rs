@@ -14,10 +14,12 @@ mod math;
 mod picture;
 mod rows;
 mod section;
+mod site;
 mod track;
 
 pub use math::mathml;
 pub use rows::{Found, ID as VERDICTS, keep, latest, restore, row_name};
+pub use site::{File, INDEX, site};
 
 use crate::audit::Summary;
 use crate::catalogue::Catalogue;
@@ -146,14 +148,13 @@ impl Report<'_> {
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn html(report: &Report) -> Result<String> {
-    let mut page = String::new();
     let (links, sections) = (Links::new(report), section::sections(report));
     let levels = level::levels(report.checks);
-    head::open(&mut page);
+    let mut page = head::open("attnlab report", &links);
     head::bar(&mut page, report, &sections);
     page.push_str("<main id=\"top\">\n");
     head::summary(&mut page, report, &levels);
-    section::contents(&mut page, report, &sections);
+    section::contents(&mut page, report, &links, &sections);
     for table in report.tables {
         plain_table(&mut page, table);
     }
@@ -162,8 +163,7 @@ pub fn html(report: &Report) -> Result<String> {
         audit::section(&mut page, summary);
     }
     section::index(&mut page, report, &links, &sections);
-    head::close(&mut page);
-    Ok(page)
+    Ok(head::closed(page, &links))
 }
 
 /// Writes the verdict with its mutants as a card for a notebook: one unfolded block of HTML with its own style.

@@ -30,16 +30,14 @@ pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Resu
     );
     let (title, caption) = (markup(&figure.title), markup(&figure.caption));
     put!(page, "<figcaption><strong>{title}.</strong> {caption}");
-    numbers(page, figure)?;
+    numbers(page, figure, links.site.then(|| links.table(f)))?;
     put!(page, "<dl class=\"made\">");
     if !claims.is_empty() {
         let claims: Vec<String> = claims.iter().map(|c| links.to_claim(report, *c)).collect();
         put!(page, "<dt>Claims</dt><dd>{}</dd>", claims.join(", "));
     }
     if let Some(source) = picture.source {
-        let (key, paper, place) = (source.paper.key, source.paper.cite(), source.place);
-        let [key, paper, place] = [key, &paper, place].map(escape);
-        put!(page, "<dt>Source</dt><dd><a href=\"#paper-{key}\">{paper}</a>, {place}</dd>");
+        put!(page, "<dt>Source</dt><dd>{}, {}</dd>", links.to_paper(source.paper), escape(source.place));
     }
     put!(page, "<dt>Seed</dt><dd>{}</dd>", picture.seed);
     for origin in &picture.origins {
@@ -49,10 +47,14 @@ pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Resu
     Ok(())
 }
 
-/// Writes the numbers behind a figure as a folded table of comma-separated values.
-fn numbers(page: &mut String, figure: &Figure) -> Result<()> {
+/// Writes the numbers behind a figure: a link to their `file`, or a folded table of comma-separated values.
+fn numbers(page: &mut String, figure: &Figure, file: Option<String>) -> Result<()> {
     let (name, table) = (escape(&figure.name), figure::to_csv(figure)?);
     let size = format::size(table.len() as u64);
+    if let Some(file) = file {
+        put!(page, "<p class=\"numbers\">Numbers: <a href=\"{0}\" download>{0}</a> ({size}).</p>", escape(&file));
+        return Ok(());
+    }
     if table.len() > MAX_CSV_BYTES {
         put!(page, "<p class=\"numbers\">Numbers: <code>{name}.csv</code> ({size}), beside the pictures.</p>");
         return Ok(());

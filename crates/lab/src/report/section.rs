@@ -59,13 +59,13 @@ fn anchor(subject: &str) -> String {
 }
 
 /// Writes the list of papers with their numbers of claims, verdicts and figures, and the list of subjects.
-pub fn contents(page: &mut String, report: &Report, sections: &[Section]) {
+pub fn contents(page: &mut String, report: &Report, links: &Links, sections: &[Section]) {
     if sections.is_empty() {
         return;
     }
     put!(page, "<nav id=\"contents\" aria-label=\"Contents\"><ul>");
     for section in sections {
-        let (key, figures) = (escape(section.paper.key), section.figures.len());
+        let figures = section.figures.len();
         let mut parts = vec![];
         for kind in VerdictKind::ALL {
             match section.claims.iter().filter(|i| report.checks[**i].report.verdict == kind).count() {
@@ -74,10 +74,10 @@ pub fn contents(page: &mut String, report: &Report, sections: &[Section]) {
             }
         }
         if figures > 0 {
-            parts.push(format!("<a href=\"#figures-{key}\">{}</a>", counted(figures, "figure")));
+            parts.push(links.to_figures(section.paper, &counted(figures, "figure")));
         }
-        let (title, claims) = (escape(&section.paper.cite()), counted(section.claims.len(), "claim"));
-        put!(page, "<li><a href=\"#paper-{key}\">{title}</a> <small>{claims}: {}</small></li>", parts.join(" "));
+        let (paper, claims) = (links.to_paper(section.paper), counted(section.claims.len(), "claim"));
+        put!(page, "<li>{paper} <small>{claims}: {}</small></li>", parts.join(" "));
     }
     put!(page, "</ul>");
     let subjects = subjects(sections);
@@ -99,24 +99,18 @@ fn counted(count: usize, noun: &str) -> String {
 /// When a figure cannot be drawn.
 pub fn papers(page: &mut String, report: &Report, links: &Links, sections: &[Section], levels: &[Level]) -> Result<()> {
     for section in sections {
-        paper(page, report, links, section, levels)?;
-    }
-    let of_no_paper = |f: &usize| report.pictures[*f].source.is_none();
-    let others: Vec<usize> = (0..report.pictures.len()).filter(of_no_paper).collect();
-    if !others.is_empty() {
-        put!(page, "<section class=\"paper\"><h2 id=\"figures\">Figures</h2>");
-        for f in others {
-            picture::show(page, report, links, f)?;
-        }
+        page.push_str(&begun(section));
+        rows(page, report, links, section, levels);
+        figures(page, report, links, section)?;
         put!(page, "</section>");
     }
-    Ok(())
+    figures_of_no_paper(page, report, links)
 }
 
-fn paper(page: &mut String, report: &Report, links: &Links, section: &Section, levels: &[Level]) -> Result<()> {
+/// Begins the section of a paper: its title, authors and address.
+pub fn begun(section: &Section) -> String {
     let (paper, key) = (section.paper, escape(section.paper.key));
     let (title, subjects) = (escape(&paper.cite()), escape(&section.subjects.join("|")));
-    put!(page, "<section class=\"paper\" id=\"paper-{key}\" data-subjects=\"{subjects}\"><h2>{title}</h2>");
     let mut about = vec![];
     if !paper.authors.is_empty() {
         about.push(escape(paper.authors));
@@ -124,23 +118,51 @@ fn paper(page: &mut String, report: &Report, links: &Links, section: &Section, l
     if paper.link.starts_with("https://") {
         about.push(format!("<a href=\"{0}\">{0}</a>", escape(paper.link)));
     }
-    if !section.figures.is_empty() && !section.claims.is_empty() {
-        about.push(format!("<a href=\"#figures-{key}\">figures</a>"));
-    }
-    put!(page, "<p class=\"about\">{}</p>", about.join(" · "));
-    if !section.claims.is_empty() {
-        put!(page, "<div class=\"claims\">");
-        for i in &section.claims {
-            card::claim(page, report, links, *i, &levels[*i]);
-        }
-        put!(page, "</div>");
+    format!(
+        "<section class=\"paper\" id=\"paper-{key}\" data-subjects=\"{subjects}\"><h2>{title}</h2>\n\
+         <p class=\"about\">{}</p>\n",
+        about.join(" · ")
+    )
+}
+
+/// Writes the claims of a paper, after a link to its figures.
+pub fn rows(page: &mut String, report: &Report, links: &Links, section: &Section, levels: &[Level]) {
+    if section.claims.is_empty() {
+        return;
     }
     if !section.figures.is_empty() {
-        put!(page, "<h3 id=\"figures-{key}\">Figures</h3>");
-        for f in &section.figures {
-            picture::show(page, report, links, *f)?;
-        }
+        put!(page, "<p class=\"about\">{}</p>", links.to_figures(section.paper, "figures"));
     }
+    put!(page, "<div class=\"claims\">");
+    for i in &section.claims {
+        card::claim(page, report, links, *i, &levels[*i]);
+    }
+    put!(page, "</div>");
+}
+
+/// Writes the figures of a paper.
+///
+/// # Errors
+/// When a figure cannot be drawn.
+pub fn figures(page: &mut String, report: &Report, links: &Links, section: &Section) -> Result<()> {
+    if !section.figures.is_empty() {
+        put!(page, "<h3 id=\"figures-{}\">Figures</h3>", escape(section.paper.key));
+    }
+    section.figures.iter().try_for_each(|f| picture::show(page, report, links, *f))
+}
+
+/// Writes the figures that belong to no paper.
+///
+/// # Errors
+/// When a figure cannot be drawn.
+pub fn figures_of_no_paper(page: &mut String, report: &Report, links: &Links) -> Result<()> {
+    let of_no_paper = |f: &usize| report.pictures[*f].source.is_none();
+    let others: Vec<usize> = (0..report.pictures.len()).filter(of_no_paper).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    put!(page, "<section class=\"paper\"><h2 id=\"figures\">Figures</h2>");
+    others.into_iter().try_for_each(|f| picture::show(page, report, links, f))?;
     put!(page, "</section>");
     Ok(())
 }
@@ -162,8 +184,7 @@ pub fn index(page: &mut String, report: &Report, links: &Links, sections: &[Sect
     for subject in subjects(sections) {
         put!(page, "<h3 id=\"{}\">{}</h3>", anchor(subject), escape(subject));
         for section in sections.iter().filter(|section| section.subjects.contains(&subject)) {
-            let (key, title) = (escape(section.paper.key), escape(&section.paper.cite()));
-            put!(page, "<p><a href=\"#paper-{key}\">{title}</a></p>");
+            put!(page, "<p>{}</p>", links.to_paper(section.paper));
             let claims = section.claims.iter().map(|i| links.to_claim(report, *i));
             list(page, claims.chain(section.figures.iter().map(|f| links.to_figure(report, *f))));
         }
