@@ -5,8 +5,9 @@
 use crate::common::{limit, output_of, skipped};
 use assert_cmd::Command;
 use attnlab::claim::{Params, Source, VerdictKind};
+use attnlab::error::Result;
 use attnlab::figure::{Axis, Cell, Figure, Heat, Panel, Point, Series};
-use attnlab::report::{Checked, MutantResult, Picture, Report, html};
+use attnlab::report::{Checked, MutantResult, Picture, Report, html, site};
 use attnlab::run::{CheckOptions, Origin, Silent, check};
 use attnlab::stats::Estimate;
 use serde_json::{Value, json};
@@ -15,10 +16,10 @@ use std::process::Output;
 use std::sync::LazyLock;
 
 /// The browser of these tests, or the reason why there is none.
-static BROWSER: LazyLock<Result<PathBuf, String>> = LazyLock::new(find_browser);
+static BROWSER: LazyLock<std::result::Result<PathBuf, String>> = LazyLock::new(find_browser);
 
 /// Returns the browser that CHROMIUM names; without it, the first of the search path, if it can draw an empty page.
-fn find_browser() -> Result<PathBuf, String> {
+fn find_browser() -> std::result::Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("CHROMIUM") {
         return Ok(path.into());
     }
@@ -75,8 +76,8 @@ fn show(browser: &Path, profile: &Path, page: &Path, more: &[&str]) -> Output {
     output
 }
 
-/// Four verdicts on real claims, with numbers of their own.
-fn page() -> String {
+/// Writes a report in one of its forms: four verdicts on real claims, with numbers of their own.
+fn written<T>(write: impl FnOnce(&Report) -> Result<T>) -> T {
     let claim = crate::common::claim("aot.mssa_is_mhsa");
     let options = CheckOptions { trials: Some(3), ..CheckOptions::default() };
     let first = check(&*claim, &Default::default(), &options, &Silent).unwrap();
@@ -120,7 +121,7 @@ fn page() -> String {
         picture(Figure::page("map", "A map", 1, vec![axes().coloured(heat)]), "Theorem 1"),
         picture(Figure::column("line", "A line", vec![line]), "Figure 40"),
     ];
-    html(&Report {
+    write(&Report {
         command: "attnlab report",
         checks: &checks,
         mutants: &mutants,
@@ -130,6 +131,10 @@ fn page() -> String {
         catalogue: &crate::common::CATALOGUE,
     })
     .unwrap()
+}
+
+fn page() -> String {
+    written(html)
 }
 
 /// Clicks and types as a reader would, and writes down what is shown after each step.
@@ -190,6 +195,13 @@ addEventListener("message", (event) => {
 });
 </script></body></html>"##;
 
+/// Returns what a page tells in an element of its own.
+fn told(dom: Vec<u8>) -> Value {
+    let dom = String::from_utf8(dom).unwrap();
+    let (_, probe) = dom.split_once("<pre id=\"probe\">").expect("no probe in the page");
+    serde_json::from_str(probe.split_once("</pre>").unwrap().0).unwrap()
+}
+
 /// Opens the page with its probe at this width and returns what it tells.
 fn probed(browser: &Path, width: u32, more: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
@@ -200,9 +212,7 @@ fn probed(browser: &Path, width: u32, more: &[&str]) -> Value {
     std::fs::write(path("frame.html"), FRAME.replace("WIDTH", &width.to_string())).unwrap();
     let options = [more, &["--dump-dom", "--window-size=1500,1000"]].concat();
     let output = show(browser, &path("profile"), &path("frame.html"), &options);
-    let dom = String::from_utf8(output.stdout).unwrap();
-    let (_, probe) = dom.split_once("<pre id=\"probe\">").expect("no probe in the page");
-    serde_json::from_str(probe.split_once("</pre>").unwrap().0).unwrap()
+    told(output.stdout)
 }
 
 /// Widths (pixels) of a telephone, a tablet and a screen.
@@ -263,6 +273,53 @@ fn the_report_follows_the_readers_choice_of_dark() {
         assert_eq!(page, ground, "{probe}");
         // Hatching stays as it is over its cells.
         assert!(["rgb(30, 30, 30)", "rgb(255, 255, 255)"].contains(&probe["hatch"].as_str().unwrap()), "{probe}");
+    }
+}
+
+/// Searches the index of a site, opens the claim that it finds, its figure, and the index again. Writes down name and
+/// width of every page.
+const WALK: &str = r##"<!DOCTYPE html><html><head><meta charset="utf-8"></head><body>
+<iframe style="border: 0; height: 900px; width: WIDTHpx"></iframe><script>
+const frame = document.querySelector("iframe");
+const links = [".claim:not([hidden]) > a", "a[href$='#figure-map']", "a.home"];
+const pages = [];
+frame.addEventListener("load", () => {
+  const page = frame.contentDocument;
+  const words = page.getElementById("words");
+  if (words) {
+    words.value = "SEARCHED";
+    words.dispatchEvent(new Event("input"));
+  }
+  pages.push([frame.contentWindow.location.pathname.split("/").pop(), page.documentElement.scrollWidth]);
+  const link = links.shift();
+  if (link) return page.querySelector(link).click();
+  const out = document.createElement("pre");
+  out.id = "probe";
+  out.textContent = JSON.stringify(pages);
+  document.body.append(out);
+});
+frame.src = "index.html";
+</script></body></html>"##;
+
+#[test]
+fn the_site_is_walked_by_clicks() {
+    let Some(browser) = browser("browser::the_site_is_walked_by_clicks") else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for file in written(site) {
+        std::fs::write(path(&file.name), file.text).unwrap();
+    }
+    let sheet = crate::common::claim("aot.theorem1").sheet();
+    let (title, paper) = (&sheet.title, format!("paper-{}.html", sheet.paper.key));
+    for width in WIDTHS {
+        let walk = WALK.replace("WIDTH", &width.to_string()).replace("SEARCHED", title);
+        std::fs::write(path("walk.html"), walk).unwrap();
+        let options = ["--allow-file-access-from-files", "--dump-dom", "--window-size=1500,1000"];
+        let pages = told(show(browser, &path("profile"), &path("walk.html"), &options).stdout);
+        let names = ["index.html", "aot.theorem1.html", &paper, "index.html"];
+        assert_eq!(pages, json!(names.map(|name| json!([name, width]))));
     }
 }
 
