@@ -28,7 +28,7 @@ pub fn mathml(text: &str) -> String {
 }
 
 /// Converts text without TeX: what stands between two backticks is code.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let parts: Vec<String> = text.split('`').map(escape).collect();
     let mut html = String::new();
     for (i, part) in parts.iter().enumerate() {

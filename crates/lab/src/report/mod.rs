@@ -219,12 +219,12 @@ fn made_by(page: &mut String, origin: &Origin) {
     put!(page, "<dt>Made by</dt><dd>attnlab {version} on {machine}</dd>");
 }
 
-/// Converts a label of a figure (`*x*`, `^{..}`, `_{..}`) to HTML.
+/// Converts a label of a figure (`*x*`, `^{..}`, `_{..}`, code between backticks) to HTML.
 fn markup(label: &str) -> String {
     figure::runs(label)
         .iter()
         .map(|run| {
-            let text = escape(&run.text);
+            let text = math::code(&run.text);
             let text = if run.italic { format!("<i>{text}</i>") } else { text };
             match run.raise {
                 up if up > 0.0 => format!("<sup>{text}</sup>"),

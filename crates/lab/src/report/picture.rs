@@ -2,7 +2,7 @@
 
 use super::links::Links;
 use super::{Report, escape, made_by, markup, put};
-use crate::figure::{self, Figure, Width};
+use crate::figure::{self, Figure, Panel, Width};
 use attnlab_core::error::Result;
 use attnlab_core::format;
 use std::fmt::Write;
@@ -19,7 +19,8 @@ pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Resu
     let figure = &picture.figure;
     let claims: Vec<usize> = links.claims_of(f).collect();
     let places: Vec<String> = claims.iter().map(usize::to_string).collect();
-    let marks = if figure.panels.iter().any(|panel| panel.heat.is_some()) { "map" } else { "lines" };
+    // Lines that lie over a map have colours that go with it, those of the legend too.
+    let marks = if figure.panels.iter().any(over_map) { "over-map" } else { "lines" };
     let width = if figure.width == Width::Column { "column" } else { "full" };
     put!(
         page,
@@ -45,6 +46,11 @@ pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Resu
     }
     put!(page, "</dl></figcaption></figure>");
     Ok(())
+}
+
+/// Returns `true` if the panel has marks over a heat map.
+fn over_map(panel: &Panel) -> bool {
+    panel.heat.is_some() && !(panel.series.is_empty() && panel.contours.is_empty() && panel.arrows.is_empty())
 }
 
 /// Writes the numbers behind a figure: a link to their `file`, or a folded table of comma-separated values.
