@@ -17,6 +17,7 @@ mod glossary;
 mod list;
 mod merge;
 mod new;
+mod open;
 mod repair;
 mod report;
 mod reproduce;

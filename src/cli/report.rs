@@ -1,5 +1,6 @@
-//! `attnlab report`: one HTML file from stored rows.
+//! `attnlab report`: one HTML file, or a site, from stored rows.
 
+use super::open;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
 use attnlab_lab::catalogue::Catalogue;
@@ -14,11 +15,13 @@ const EXAMPLES: &str = "\
 Examples:
   attnlab report                                 from runs/, into report.html
   attnlab report runs/reproduce runs/theorem1_map --out for-my-coauthor.html
+  attnlab report --site site                     a page per claim and per paper, index.html before them
+  attnlab report --open                          opens the file in the browser
 
 Searches the folders and those below them for rows: verdicts of `attnlab reproduce`, and runs of
 experiments and sweeps. No trial is run; the file needs no network.";
 
-/// Write one self-contained HTML file: verdicts with their evidence, figures, and the origin of each
+/// Write one self-contained HTML file, or a site: verdicts with their evidence, figures, and the origin of each
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -28,32 +31,63 @@ pub struct Args {
     /// The file to write
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     out: PathBuf,
+    /// Write a site into this folder instead: an index, a page per claim and per paper, the numbers of every figure
+    #[arg(long, value_name = "DIR", conflicts_with = "out")]
+    site: Option<PathBuf>,
     /// Draw runs with missing trials too, with a watermark; they are left out otherwise
     #[arg(long)]
     partial: bool,
+    /// Open the file in the browser
+    #[arg(long)]
+    open: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    spare(&args.out)?;
+    let (page, another) = match &args.site {
+        Some(folder) => (folder.join(report::INDEX), "folder with --site"),
+        None => (args.out.clone(), "file with --out"),
+    };
+    spare(&page, another)?;
     let contents = Contents::of_folders(&args.folders, catalogue, args.partial)?;
     contents.notes.iter().for_each(|text| note(text));
-    let html = report::html(&Report {
-        command: &command(args),
+    let (command, audit) = (command(args), contents.audit()?);
+    let report = Report {
+        command: &command,
         checks: &contents.checks,
         mutants: &contents.mutants,
         tables: &[],
         pictures: &contents.pictures,
-        audit: contents.audit()?.as_ref(),
-    })?;
-    let advice = "Choose a file that you may write with --out";
-    store::replace(&args.out, &html).map_err(|e| Error::io(&args.out, e, advice))?;
-    out.line(&args.out.display().to_string())?;
+        audit: audit.as_ref(),
+        catalogue,
+    };
+    match &args.site {
+        Some(folder) => write_site(&report, folder)?,
+        None => {
+            let advice = "Choose a file that you may write with --out";
+            store::replace(&page, &report::html(&report)?).map_err(|e| Error::io(&page, e, advice))?;
+        }
+    }
+    out.line(&page.display().to_string())?;
+    if args.open {
+        open::in_browser(&page);
+    }
     Ok(Status::Expected)
 }
 
+/// Writes the files of a site, the index last: it is there when the pages that it leads to are.
+fn write_site(report: &Report, folder: &Path) -> Result<()> {
+    let advice = "Choose a folder that you may write with --site";
+    std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
+    for file in report::site(report)? {
+        let path = folder.join(file.name);
+        store::replace(&path, &file.text).map_err(|e| Error::io(&path, e, advice))?;
+    }
+    Ok(())
+}
+
 /// Refuses an existing file that is not a report, so that `--out rows.jsonl` does not destroy the rows.
-fn spare(path: &Path) -> Result<()> {
+fn spare(path: &Path, another: &str) -> Result<()> {
     let Ok(mut file) = std::fs::File::open(path) else {
         // The file does not exist, or writing it will report the error.
         return Ok(());
@@ -63,7 +97,7 @@ fn spare(path: &Path) -> Result<()> {
         Ok(()) if start == *report::START.as_bytes() => Ok(()),
         _ => Err(Error::Content {
             path: path.to_path_buf(),
-            problem: "it is not a report and is left as it is. Choose another file with --out".into(),
+            problem: format!("it is not a report and is left as it is. Choose another {another}"),
         }),
     }
 }
@@ -78,6 +112,10 @@ fn command(args: &Args) -> String {
     if args.out != Path::new("report.html") {
         let file = quoted(&args.out.display().to_string());
         command.push_str(&format!(" --out {file}"));
+    }
+    if let Some(folder) = &args.site {
+        let folder = quoted(&folder.display().to_string());
+        command.push_str(&format!(" --site {folder}"));
     }
     if args.partial {
         command.push_str(" --partial");

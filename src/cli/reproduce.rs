@@ -1,5 +1,6 @@
 //! `attnlab reproduce`: checks the claims with their mutants, draws the quick figures, and writes a report.
 
+use super::open;
 use attnlab_core::error::Result;
 use attnlab_core::format::{number, table};
 use attnlab_lab::catalogue::Catalogue;
@@ -18,6 +19,7 @@ Examples:
   attnlab reproduce --seed 1 --out runs/seed1
   attnlab reproduce --only aot.mssa_is_mhsa snr_per_layer
   attnlab reproduce --times 10                  ten times the trials of every claim, beside the verdicts that are there
+  attnlab reproduce --open                      opens the report in the browser
   attnlab reproduce --seed 2 --force            in the same folder: deletes the rows of the other seed
 
 Writes report.html, plots/ and the rows behind them into the folder. A run that was stopped goes on
@@ -55,6 +57,9 @@ pub struct Args {
     /// Keep the rows that another build of attnlab has computed; rows and reports then name every build
     #[arg(long)]
     mix_builds: bool,
+    /// Open the report in the browser when it is written
+    #[arg(long)]
+    open: bool,
 }
 
 /// Runs the command.
@@ -80,6 +85,9 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     note(&times(&summary));
     let (expected, total) = (summary.expected, summary.verdicts);
     out.line(&super::check::tally(expected, total))?;
+    if args.open {
+        open::in_browser(&args.out.join("report.html"));
+    }
     Ok(if expected == total { Status::Expected } else { Status::Unexpected })
 }
 

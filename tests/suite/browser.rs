@@ -1,22 +1,25 @@
-//! The report in a real browser: it is drawn, sorted and filtered by clicks, and complains of nothing.
+//! The report in a real browser: at three widths, light and dark, it is drawn, searched, sorted and filtered, and
+//! complains of nothing.
 //! Needs chromium (Debian: `apt install chromium`), or the path of one in CHROMIUM; skipped without.
 
 use crate::common::{limit, output_of, skipped};
 use assert_cmd::Command;
-use attnlab::claim::VerdictKind;
-use attnlab::figure::{Axis, Cell, Figure, Heat, Panel};
-use attnlab::report::{Checked, MutantResult, Picture, Report, html};
+use attnlab::claim::{Params, Source, VerdictKind};
+use attnlab::error::Result;
+use attnlab::figure::{Axis, Cell, Figure, Heat, Panel, Point, Series};
+use attnlab::report::{Checked, MutantResult, Picture, Report, html, site};
 use attnlab::run::{CheckOptions, Origin, Silent, check};
-use serde_json::Value;
+use attnlab::stats::Estimate;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::LazyLock;
 
 /// The browser of these tests, or the reason why there is none.
-static BROWSER: LazyLock<Result<PathBuf, String>> = LazyLock::new(find_browser);
+static BROWSER: LazyLock<std::result::Result<PathBuf, String>> = LazyLock::new(find_browser);
 
 /// Returns the browser that CHROMIUM names; without it, the first of the search path, if it can draw an empty page.
-fn find_browser() -> Result<PathBuf, String> {
+fn find_browser() -> std::result::Result<PathBuf, String> {
     if let Some(path) = std::env::var_os("CHROMIUM") {
         return Ok(path.into());
     }
@@ -73,23 +76,26 @@ fn show(browser: &Path, profile: &Path, page: &Path, more: &[&str]) -> Output {
     output
 }
 
-/// Four verdicts on real claims, with numbers of their own.
-fn page() -> String {
+/// Writes a report in one of its forms: four verdicts on real claims, with numbers of their own.
+fn written<T>(write: impl FnOnce(&Report) -> Result<T>) -> T {
     let claim = crate::common::claim("aot.mssa_is_mhsa");
     let options = CheckOptions { trials: Some(3), ..CheckOptions::default() };
     let first = check(&*claim, &Default::default(), &options, &Silent).unwrap();
-    let other = |id: &str, verdict, trials| {
+    let other = |id: &str, verdict, value: f64| {
         let mut report = first.clone();
         report.claim = id.into();
         let claim = crate::common::claim(id);
         report.source = claim.sheet().source();
-        (report.verdict, report.expected, report.trials) = (verdict, verdict, trials);
+        let params = Params::resolve(&claim.schema(), &Default::default()).unwrap();
+        report.parameters = params.as_json().clone();
+        (report.verdict, report.expected) = (verdict, verdict);
+        report.estimate = Estimate { value, low: value - 0.1, high: value, level: 0.95 };
         Checked::here(&claim, report)
     };
     let checks = [
-        other("aot.lemma1", VerdictKind::Supported, 40),
-        other("aot.theorem1", VerdictKind::Refuted, 7),
-        other("aot.lemma3", VerdictKind::Refuted, 200),
+        other("aot.lemma1", VerdictKind::Supported, 1.0),
+        other("aot.theorem1", VerdictKind::Refuted, 0.2),
+        other("aot.lemma3", VerdictKind::Refuted, 0.5),
         Checked::here(&claim, first.clone()),
     ];
     let mutants = [MutantResult {
@@ -102,76 +108,219 @@ fn page() -> String {
     }];
     let cell = |i, j| Cell::of((i + 2 * j) as f64).hatched_if(i == j);
     let heat = Heat::over(&[1.0, 2.0], &[1.0, 2.0], Axis::linear("P"), cell);
-    let panel = Panel::new("", Axis::linear("*x*"), Axis::linear("*y*")).coloured(heat);
-    let picture = Picture {
-        figure: Figure::column("map", "A map", vec![panel]).captioned("of four cells"),
+    let axes = || Panel::new("", Axis::linear("*x*"), Axis::linear("*y*"));
+    let line = axes().with(Series::measured("s", 0, vec![Point::at(0.0, 1.0), Point::at(1.0, 2.0)]));
+    let picture = |figure: Figure, place| Picture {
         seed: 0,
-        origins: vec![Origin::here("attnlab run map".into())],
+        origins: vec![Origin::here(format!("attnlab run {}", figure.name))],
+        figure: figure.captioned("of four cells"),
+        source: Some(Source { paper: checks[1].claim.sheet().paper, place }),
+        claim: None,
     };
-    html(&Report {
+    let pictures = [
+        picture(Figure::page("map", "A map", 1, vec![axes().coloured(heat)]), "Theorem 1"),
+        picture(Figure::column("line", "A line", vec![line]), "Figure 40"),
+    ];
+    write(&Report {
         command: "attnlab report",
         checks: &checks,
         mutants: &mutants,
         tables: &[],
-        pictures: &[picture],
+        pictures: &pictures,
         audit: None,
+        catalogue: &crate::common::CATALOGUE,
     })
     .unwrap()
 }
 
-/// Clicks and types as a reader would, and writes down what is seen after each step.
-const PROBE: &str = r##"<script>
-const seen = [];
-const look = () => seen.push([...document.querySelectorAll("#verdicts tbody tr")]
-  .filter((r) => r.getBoundingClientRect().height > 0).map((r) => r.querySelector("a").textContent));
-const press = (selector, text) => [...document.querySelectorAll(selector)]
-  .find((e) => e.textContent.startsWith(text)).click();
-const type = (text) => { const f = document.getElementById("filter"); f.value = text; f.dispatchEvent(new Event("input")); };
+fn page() -> String {
+    written(html)
+}
+
+/// Clicks and types as a reader would, and writes down what is shown after each step.
+const PROBE: &str = r##"<script>{
+const shown = (e) => e.getBoundingClientRect().height > 0;
+const ids = () => [...document.querySelectorAll(".claim[id] summary code")].filter(shown).map((e) => e.textContent);
+const steps = [];
+const look = () => steps.push(ids());
+const press = (verdict) => document.querySelector(`.chip[data-verdict="${verdict}"]`).click();
+const set = (id, value, event) => { const f = document.getElementById(id); f.value = value; f.dispatchEvent(new Event(event)); };
+const key = (key) => document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+const focused = () => document.activeElement.closest(".claim")?.id ?? document.activeElement.id;
+const wide = () => document.documentElement.scrollWidth;
+const style = (selector, name) => getComputedStyle(document.querySelector(selector))[name];
+const closed = wide();
 look();
-press("#verdicts thead button", "Trials"); look();
-press("#verdicts thead button", "Trials"); look();
-press("#verdicts thead button", "Claim"); look();
-press(".chip", "refuted"); look();
-type("lemma 3"); look();
-press(".chip", "all"); type(""); look();
-const card = document.getElementById("claim-1");
-const folded = card.open;
-press("#verdicts tbody a", "aot.theorem1");
+set("order", "name", "change"); look();
+set("order", "distance", "change"); look();
+set("order", "verdict", "change"); look();
+set("order", "", "change"); look();
+press("refuted"); look();
+const figures = [...document.querySelectorAll("figure")].filter(shown).map((f) => f.id);
+set("words", "lemma3", "input"); look();
+const count = document.getElementById("shown").textContent;
+location.hash = "#aot.lemma1";
 setTimeout(() => {
+  look();
+  set("place", "PAPER", "change"); look();
+  set("place", "unrolling", "change"); look();
+  set("place", "", "change");
+  const keys = ["j", "j", "k", "/"].map((name) => { key(name); return focused(); });
+  const card = document.getElementById("aot.theorem1");
+  const links = (root) => [...root.querySelectorAll("a[href^='#']")].map((a) => a.getAttribute("href").slice(1));
+  document.querySelectorAll("details").forEach((d) => (d.open = true));
+  scrollTo(0, 900);
+  parent.postMessage(JSON.stringify({ steps, figures, count, keys, closed, open: wide(), inner: innerWidth,
+    unfolded: document.getElementById("aot.lemma1").open,
+    broken: links(document).filter((id) => !document.getElementById(id)),
+    to: links(card).filter((id) => id.startsWith("figure-")),
+    back: links(document.getElementById("figure-map")).filter((id) => id === "aot.theorem1"),
+    bar: document.getElementById("bar").getBoundingClientRect().top,
+    page: style(":root", "backgroundColor"),
+    ink: style("#figure-line svg > text", "fill"), ground: style("#figure-map svg > rect", "fill"),
+    hatch: style("#figure-map svg g path[stroke]", "stroke"),
+    formula: document.querySelector("blockquote math").getBoundingClientRect().width,
+    svg: document.querySelector("figure svg").getBoundingClientRect().height }), "*");
+}, 100);
+}</script></body>"##;
+
+/// A frame of a width that the browser's own window may not have; the page in it tells what it shows.
+const FRAME: &str = r##"<!DOCTYPE html><html><body><iframe src="probe.html" style="border: 0; height: 900px; width: WIDTHpx">
+</iframe><script>
+addEventListener("message", (event) => {
   const out = document.createElement("pre");
   out.id = "probe";
-  out.textContent = JSON.stringify({ seen, folded, open: card.open,
-    formula: document.querySelector("blockquote math").getBoundingClientRect().width,
-    svg: document.querySelector("figure svg").getBoundingClientRect().height });
+  out.textContent = event.data;
   document.body.append(out);
-}, 100);
-</script></body>"##;
+});
+</script></body></html>"##;
+
+/// Returns what a page tells in an element of its own.
+fn told(dom: Vec<u8>) -> Value {
+    let dom = String::from_utf8(dom).unwrap();
+    let (_, probe) = dom.split_once("<pre id=\"probe\">").expect("no probe in the page");
+    serde_json::from_str(probe.split_once("</pre>").unwrap().0).unwrap()
+}
+
+/// Opens the page with its probe at this width and returns what it tells.
+fn probed(browser: &Path, width: u32, more: &[&str]) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let paper = crate::common::claim("aot.mssa_is_mhsa").sheet().paper.key;
+    let probe = PROBE.replace("PAPER", &format!("paper-{paper}"));
+    std::fs::write(path("probe.html"), page().replace("</body>", &probe)).unwrap();
+    std::fs::write(path("frame.html"), FRAME.replace("WIDTH", &width.to_string())).unwrap();
+    let options = [more, &["--dump-dom", "--window-size=1500,1000"]].concat();
+    let output = show(browser, &path("profile"), &path("frame.html"), &options);
+    told(output.stdout)
+}
+
+/// Widths (pixels) of a telephone, a tablet and a screen.
+const WIDTHS: [u32; 3] = [360, 768, 1400];
 
 #[test]
-fn the_table_is_sorted_and_filtered_by_clicks() {
-    let Some(browser) = browser("browser::the_table_is_sorted_and_filtered_by_clicks") else {
+fn the_report_is_explored_at_three_widths() {
+    let Some(browser) = browser("browser::the_report_is_explored_at_three_widths") else {
+        return;
+    };
+    let (one, two, three, four) = ("aot.lemma1", "aot.theorem1", "aot.lemma3", "aot.mssa_is_mhsa");
+    for width in WIDTHS {
+        let probe = probed(browser, width, &[]);
+        let expected = json!([
+            [one, two, three, four],
+            [one, three, four, two],
+            [two, three, four, one],
+            [four, one, three, two], // three trials leave it open, which is a surprise
+            [one, two, three, four],
+            [two, three],
+            [three],
+            [one, two, three, four],
+            [four],
+            [one, two, three, four],
+        ]);
+        assert_eq!(probe["steps"], expected, "{width}");
+        assert_eq!(probe["figures"], json!(["figure-map"]), "{width}");
+        assert_eq!(probe["count"], "1 of 4 claims");
+        assert_eq!(probe["keys"], json!([one, two, one, "words"]));
+        assert_eq!(probe["unfolded"], true);
+        // Nothing is wider than the window, folded or not, and the bar sticks to its top.
+        assert_eq!(probe["inner"], width);
+        assert_eq!((&probe["closed"], &probe["open"]), (&json!(width), &json!(width)));
+        assert_eq!(probe["bar"], 0, "{width}");
+        assert_eq!(probe["broken"], json!([]));
+        assert_eq!(probe["to"], json!(["figure-map"]));
+        assert_eq!(probe["back"], json!(["aot.theorem1"]));
+        assert!(probe["formula"].as_f64() > Some(20.0) && probe["svg"].as_f64() > Some(100.0), "{probe}");
+    }
+}
+
+#[test]
+fn the_report_follows_the_readers_choice_of_dark() {
+    let Some(browser) = browser("browser::the_report_follows_the_readers_choice_of_dark") else {
+        return;
+    };
+    let light = |probe: &Value, name: &str| -> f64 {
+        let numbers = probe[name].as_str().unwrap().split(|c: char| !c.is_ascii_digit());
+        numbers.filter_map(|number| number.parse::<f64>().ok()).sum()
+    };
+    for (scheme, dark) in [(0, true), (1, false)] {
+        let choice = format!("--blink-settings=preferredColorScheme={scheme}");
+        let probe = probed(browser, WIDTHS[0], &[&choice]);
+        // Figures follow: their text contrasts with the page, and the ground of a map is that of the page.
+        let [page, ink, ground] = ["page", "ink", "ground"].map(|name| light(&probe, name));
+        assert_eq!(page < ink, dark, "{probe}");
+        assert!((page - ink).abs() > 400.0, "{probe}");
+        assert_eq!(page, ground, "{probe}");
+        // Hatching stays as it is over its cells.
+        assert!(["rgb(30, 30, 30)", "rgb(255, 255, 255)"].contains(&probe["hatch"].as_str().unwrap()), "{probe}");
+    }
+}
+
+/// Searches the index of a site, opens the claim that it finds, its figure, and the index again. Writes down name and
+/// width of every page.
+const WALK: &str = r##"<!DOCTYPE html><html><head><meta charset="utf-8"></head><body>
+<iframe style="border: 0; height: 900px; width: WIDTHpx"></iframe><script>
+const frame = document.querySelector("iframe");
+const links = [".claim:not([hidden]) > a", "a[href$='#figure-map']", "a.home"];
+const pages = [];
+frame.addEventListener("load", () => {
+  const page = frame.contentDocument;
+  const words = page.getElementById("words");
+  if (words) {
+    words.value = "SEARCHED";
+    words.dispatchEvent(new Event("input"));
+  }
+  pages.push([frame.contentWindow.location.pathname.split("/").pop(), page.documentElement.scrollWidth]);
+  const link = links.shift();
+  if (link) return page.querySelector(link).click();
+  const out = document.createElement("pre");
+  out.id = "probe";
+  out.textContent = JSON.stringify(pages);
+  document.body.append(out);
+});
+frame.src = "index.html";
+</script></body></html>"##;
+
+#[test]
+fn the_site_is_walked_by_clicks() {
+    let Some(browser) = browser("browser::the_site_is_walked_by_clicks") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
-    let (file, profile) = (folder.path().join("probe.html"), folder.path().join("profile"));
-    std::fs::write(&file, page().replace("</body>", PROBE)).unwrap();
-    let output = show(browser, &profile, &file, &["--dump-dom"]);
-    let dom = String::from_utf8(output.stdout).unwrap();
-    let probe = dom.split_once("<pre id=\"probe\">").expect("no probe in the page").1;
-    let probe: Value = serde_json::from_str(probe.split_once("</pre>").unwrap().0).unwrap();
-    let (one, two, three, four) = ("aot.lemma1", "aot.theorem1", "aot.lemma3", "aot.mssa_is_mhsa");
-    let expected = serde_json::json!([
-        [one, two, three, four],
-        [four, two, one, three], // 3, 7, 40, 200 trials
-        [three, one, two, four],
-        [one, three, four, two],
-        [three, two],
-        [three],
-        [one, three, four, two],
-    ]);
-    assert_eq!(probe["seen"], expected);
-    assert_eq!((&probe["folded"], &probe["open"]), (&false.into(), &true.into()));
-    assert!(probe["formula"].as_f64() > Some(20.0) && probe["svg"].as_f64() > Some(100.0), "{probe}");
+    let path = |name: &str| folder.path().join(name);
+    for file in written(site) {
+        std::fs::write(path(&file.name), file.text).unwrap();
+    }
+    let sheet = crate::common::claim("aot.theorem1").sheet();
+    let (title, paper) = (&sheet.title, format!("paper-{}.html", sheet.paper.key));
+    for width in WIDTHS {
+        let walk = WALK.replace("WIDTH", &width.to_string()).replace("SEARCHED", title);
+        std::fs::write(path("walk.html"), walk).unwrap();
+        let options = ["--allow-file-access-from-files", "--dump-dom", "--window-size=1500,1000"];
+        let pages = told(show(browser, &path("profile"), &path("walk.html"), &options).stdout);
+        let names = ["index.html", "aot.theorem1.html", &paper, "index.html"];
+        assert_eq!(pages, json!(names.map(|name| json!([name, width]))));
+    }
 }
 
 #[test]

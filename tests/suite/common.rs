@@ -45,7 +45,7 @@ pub struct Attnlab(assert_cmd::Command);
 
 impl Attnlab {
     /// Sets an environment variable.
-    #[cfg(feature = "gpu")]
+    #[cfg(any(feature = "gpu", target_os = "linux"))]
     pub fn env(&mut self, name: &str, value: &str) -> &mut Self {
         self.0.env(name, value);
         self

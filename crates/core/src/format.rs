@@ -79,6 +79,19 @@ pub fn short_lines(text: &str) -> String {
     lines.join("\n")
 }
 
+/// Formats a day, counted from 1970-01-01, as year-month-day (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+pub fn date(days: u64) -> String {
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    format!("{year}-{month:02}-{day:02}")
+}
+
 /// Formats a number of bytes in decimal units: "3.2 GB".
 pub fn size(bytes: u64) -> String {
     let units = [(1e18, "EB"), (1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")];
@@ -130,6 +143,13 @@ pub fn wrapped(text: &str, indent: usize, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        for (days, text) in [(0, "1970-01-01"), (59, "1970-03-01"), (11_016, "2000-02-29"), (20_819, "2027-01-01")] {
+            assert_eq!(date(days), text);
+        }
+    }
 
     #[test]
     fn numbers_read_well() {

@@ -192,6 +192,7 @@ pub fn reproduce(
         tables: &[],
         pictures: &pictures,
         audit: None,
+        catalogue,
     })?;
     let path = options.out.join("report.html");
     let advice = "Choose a folder that you may write with --out";
@@ -373,7 +374,8 @@ impl Work<'_> {
         if origins.is_empty() {
             origins.push(Origin::unknown(command, &self.manifest.build));
         }
-        let picture = |figure| Picture { figure, seed, origins: origins.clone() };
+        let source = Some(entry.source);
+        let picture = |figure| Picture { figure, seed, origins: origins.clone(), source, claim: None };
         let pictures = figures.into_iter().map(picture).collect();
         summary.times.push((entry.name.to_string(), started.elapsed()));
         self.step()?;

@@ -13,6 +13,28 @@ pub const LEAST_TRIALS: u64 = 8;
 /// Smallest α that is tried for a p-value where there is no closed form for it.
 const SMALLEST_ALPHA: f64 = 1e-12;
 
+/// Quantity that the trials of a claim estimate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Estimated {
+    /// Share of the trials that hold.
+    Share,
+    /// Mean of the values of the trials.
+    Mean,
+    /// A quantity of the claim's own judgement.
+    Other,
+}
+
+impl Estimated {
+    /// Returns the quantity that the trials of `claim` estimate.
+    pub fn by(claim: &dyn Claim, params: &Params) -> Self {
+        match claim.promise(params) {
+            Promise::MeanIn(..) => Estimated::Mean,
+            _ if claim.counts_events(params) => Estimated::Share,
+            _ => Estimated::Other,
+        }
+    }
+}
+
 /// Judgement of a check, with the numbers that a reader needs to weigh it.
 #[derive(Clone, Debug)]
 pub struct Evidence {

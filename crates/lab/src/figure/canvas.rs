@@ -2,10 +2,14 @@
 
 use super::style::{CASING, Colour, PAPER};
 use super::text::{self, Run};
+use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Font family of every label; the bundled font is found under its first name.
 const FAMILY: &str = "Liberation Sans, Arial, Helvetica, sans-serif";
+
+/// End of a line's element in a page.
+const LINE_END: &str = "\"/>\n";
 
 /// Alignment of a label at its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,12 +26,36 @@ pub enum Anchor {
 #[derive(Default)]
 pub struct Canvas {
     elements: String,
+    /// Flag: the picture stands in a page, whose style may change its colours, and is written shortly.
+    in_page: bool,
+    /// Attributes of the last element, if it is a line that the next one of the same attributes may join.
+    joinable: Option<String>,
 }
 
+/// Rectangle of one colour: its corners, the upper left one first.
+pub type Cell = ((f64, f64), (f64, f64), Colour);
+
 impl Canvas {
+    /// Creates the surface of a picture inside a page. What lies outside [`fixed`](Canvas::fixed) is a child of the
+    /// picture's root, so that a style finds its colours; lines and cells of one colour are joined.
+    pub fn in_page() -> Self {
+        Canvas { in_page: true, ..Canvas::default() }
+    }
+
     fn add(&mut self, element: std::fmt::Arguments) {
+        self.joinable = None;
         // Writing to a string does not fail.
         let _ = writeln!(self.elements, "{element}");
+    }
+
+    /// Draws marks whose colours no page changes, such as those over a heat map.
+    pub fn fixed(&mut self, marks: impl FnOnce(&mut Canvas)) {
+        if !self.in_page {
+            return marks(self);
+        }
+        self.add(format_args!("<g>"));
+        marks(self);
+        self.add(format_args!("</g>"));
     }
 
     /// Draws a polyline of this `width` (pt).
@@ -46,7 +74,17 @@ impl Canvas {
             false => format!(" stroke-dasharray=\"{}\"", lengths.join(" ")),
         };
         let (d, stroke, width) = (path(points), hex(colour), number(width));
-        self.add(format_args!("<path d=\"{d}\" fill=\"none\" stroke=\"{stroke}\" stroke-width=\"{width}\"{dashed}/>"));
+        let attributes = format!("fill=\"none\" stroke=\"{stroke}\" stroke-width=\"{width}\"{dashed}");
+        if !self.in_page {
+            return self.add(format_args!("<path d=\"{d}\" {attributes}/>"));
+        }
+        if self.joinable.as_ref() == Some(&attributes) {
+            self.elements.truncate(self.elements.len() - LINE_END.len());
+            self.elements += &(d + LINE_END);
+        } else {
+            self.add(format_args!("<path {attributes} d=\"{d}{}", LINE_END.trim_end()));
+            self.joinable = Some(attributes);
+        }
     }
 
     /// Fills a polygon; `opacity` is in 0..=1.
@@ -60,6 +98,27 @@ impl Canvas {
         let [x, y, width, height] = [a.0, a.1, b.0 - a.0, b.1 - a.1].map(number);
         let fill = hex(colour);
         self.add(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\"/>"));
+    }
+
+    /// Fills the cells of a map, which may overlap a little.
+    pub fn cells(&mut self, cells: &[Cell]) {
+        if !self.in_page {
+            cells.iter().for_each(|(a, b, colour)| self.rectangle(*a, *b, *colour));
+            return;
+        }
+        let mut places: HashMap<Colour, usize> = HashMap::new();
+        let mut paths: Vec<(Colour, String)> = vec![];
+        for (a, b, colour) in cells {
+            let place = *places.entry(*colour).or_insert(paths.len());
+            if place == paths.len() {
+                paths.push((*colour, String::new()));
+            }
+            let [x, y, width, height] = [a.0, a.1, b.0 - a.0, b.1 - a.1].map(number);
+            paths[place].1 += &format!("M{x} {y}h{width}v{height}h-{width}z");
+        }
+        for (colour, d) in paths {
+            self.add(format_args!("<path fill=\"{}\" d=\"{d}\"/>", hex(colour)));
+        }
     }
 
     /// Fills a disc of this `radius` (pt).
@@ -90,6 +149,9 @@ impl Canvas {
     }
 
     fn runs(&mut self, label: &str, point: (f64, f64), size: f64, anchor: Anchor, upwards: bool, paint: &str) {
+        if self.in_page {
+            return self.flowing(label, point, size, anchor, upwards, paint);
+        }
         let start = match anchor {
             Anchor::Start => 0.0,
             Anchor::Middle => -text::width(label, size) / 2.0,
@@ -100,6 +162,34 @@ impl Canvas {
             let place = if upwards { (point.0 - above, point.1 - along) } else { (point.0 + along, point.1 - above) };
             self.run(&run, place, size * run.scale, upwards, paint);
         }
+    }
+
+    /// Writes a label as one text, whose runs follow each other at the widths of whichever font the reader has.
+    fn flowing(&mut self, label: &str, point: (f64, f64), size: f64, anchor: Anchor, upwards: bool, paint: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        };
+        let (mut words, mut raised) = (String::new(), 0.0);
+        for run in text::runs(label) {
+            let mut attributes = String::new();
+            if run.italic {
+                attributes += " font-style=\"italic\"";
+            }
+            if run.scale != 1.0 {
+                attributes += &format!(" font-size=\"{}\"", number(size * run.scale));
+            }
+            if run.raise != raised {
+                attributes += &format!(" dy=\"{}\"", number((raised - run.raise) * size));
+                raised = run.raise;
+            }
+            let run = escaped(&run.text);
+            words += &if attributes.is_empty() { run } else { format!("<tspan{attributes}>{run}</tspan>") };
+        }
+        let [x, y, size] = [point.0, point.1, size].map(number);
+        let turned = if upwards { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
+        self.add(format_args!("<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{anchor} {paint}{turned}>{words}</text>"));
     }
 
     /// Writes one run with the left end of its baseline at `point`.
@@ -167,5 +257,32 @@ mod tests {
         let path = "<path d=\"M0 0 10 0.13\" fill=\"none\" stroke=\"#ff0010\" stroke-width=\"0.5\"/>";
         let text = "<text x=\"1\" y=\"2\" font-size=\"8\" fill=\"#ffffff\" transform=\"rotate(-90 1 2)\">\u{a0}a &lt; b</text>";
         assert_eq!(canvas.elements, format!("{path}\n{text}\n"));
+    }
+    #[test]
+    fn a_page_has_the_same_marks_in_fewer_elements() {
+        let (ink, red) = ((30, 30, 30), (255, 0, 16));
+        let draw = |canvas: &mut Canvas| {
+            canvas.fixed(|canvas| {
+                let cell = |i: usize| ((i as f64, 0.0), (i as f64 + 1.5, 2.0), [ink, red][i % 2]);
+                canvas.cells(&[0, 1, 2].map(cell));
+            });
+            canvas.line(&[(0.0, 0.0), (1.0, 0.0)], 0.5, ink);
+            canvas.line(&[(2.0, 0.0), (3.0, 0.0)], 0.5, ink);
+            canvas.line(&[(4.0, 0.0), (5.0, 0.0)], 0.5, red);
+            canvas.label("10^{2} *x*", (6.0, 7.0), 10.0, Anchor::End, false, ink);
+        };
+        let (mut paper, mut page) = (Canvas::default(), Canvas::in_page());
+        draw(&mut paper);
+        draw(&mut page);
+        assert_eq!(paper.elements.matches("<rect x=").count(), 3);
+        assert_eq!(paper.elements.matches("<path d=").count(), 3);
+        let cells = "<g>\n<path fill=\"#1e1e1e\" d=\"M0 0h1.5v2h-1.5zM2 0h1.5v2h-1.5z\"/>\n\
+                     <path fill=\"#ff0010\" d=\"M1 0h1.5v2h-1.5z\"/>\n</g>\n";
+        let lines = "<path fill=\"none\" stroke=\"#1e1e1e\" stroke-width=\"0.5\" d=\"M0 0 1 0M2 0 3 0\"/>\n\
+                     <path fill=\"none\" stroke=\"#ff0010\" stroke-width=\"0.5\" d=\"M4 0 5 0\"/>\n";
+        let label = "<text x=\"6\" y=\"7\" font-size=\"10\" text-anchor=\"end\" fill=\"#1e1e1e\">\
+                     10<tspan font-size=\"7\" dy=\"-3.8\">2</tspan><tspan dy=\"3.8\"> </tspan>\
+                     <tspan font-style=\"italic\">x</tspan></text>\n";
+        assert_eq!(page.elements, format!("{cells}{lines}{label}"));
     }
 }

@@ -24,6 +24,18 @@ pub fn svg(figure: &Figure) -> Result<String> {
     Ok(canvas.document(laid.size, &text::plain(&figure.title), &text::plain(&figure.caption)))
 }
 
+/// Draws the figure as an SVG element of a page: the same picture in fewer bytes, whose colours outside heat maps the
+/// style of the page may change (children of the root).
+///
+/// # Errors
+/// When the figure has nothing to draw.
+pub fn svg_in_page(figure: &Figure) -> Result<String> {
+    let laid = layout(figure)?;
+    let mut canvas = Canvas::in_page();
+    draw(&mut canvas, &laid);
+    Ok(canvas.document(laid.size, &text::plain(&figure.title), &text::plain(&figure.caption)))
+}
+
 /// Converts the SVG of a figure to a PNG of 300 dots per inch.
 ///
 /// # Errors
@@ -40,24 +52,12 @@ pub fn png_of_svg(svg: &str) -> Result<Vec<u8>> {
 
 fn draw(canvas: &mut Canvas, laid: &Layout) {
     for placed in &laid.panels {
-        if let Some(map) = &placed.panel.heat {
-            heat::map(canvas, placed, map);
-        }
-        for rule in &placed.panel.rules {
-            marks::rule(canvas, placed, rule);
-        }
-        for series in &placed.panel.series {
-            marks::band(canvas, placed, series);
-        }
-        marks::contours(canvas, placed);
-        for series in &placed.panel.series {
-            marks::curve(canvas, placed, series);
-        }
-        for arrows in &placed.panel.arrows {
-            marks::arrows(canvas, placed, arrows);
-        }
-        for rule in &placed.panel.rules {
-            marks::rule_label(canvas, placed, rule);
+        match &placed.panel.heat {
+            Some(map) => {
+                heat::map(canvas, placed, map);
+                canvas.fixed(|canvas| inside(canvas, placed));
+            }
+            None => inside(canvas, placed),
         }
         axes(canvas, placed);
         watermark(canvas, placed);
@@ -67,6 +67,26 @@ fn draw(canvas: &mut Canvas, laid: &Layout) {
     }
     for (line, place) in &laid.note {
         canvas.label(line, *place, NUMBERS, Anchor::Start, false, RULE);
+    }
+}
+
+/// Draws the marks inside the frame of a panel.
+fn inside(canvas: &mut Canvas, placed: &Placed) {
+    for rule in &placed.panel.rules {
+        marks::rule(canvas, placed, rule);
+    }
+    for series in &placed.panel.series {
+        marks::band(canvas, placed, series);
+    }
+    marks::contours(canvas, placed);
+    for series in &placed.panel.series {
+        marks::curve(canvas, placed, series);
+    }
+    for arrows in &placed.panel.arrows {
+        marks::arrows(canvas, placed, arrows);
+    }
+    for rule in &placed.panel.rules {
+        marks::rule_label(canvas, placed, rule);
     }
 }
 
@@ -130,7 +150,7 @@ fn legend_entry(canvas: &mut Canvas, entry: &Entry) {
     }
     if let Some(hatching) = entry.hatching {
         let swatch = ((x, y - 3.2), (x + SAMPLE, y + 3.2));
-        heat::swatch(canvas, swatch, hatching);
+        canvas.fixed(|canvas| heat::swatch(canvas, swatch, hatching));
     }
     if entry.arrow {
         marks::arrow(canvas, (x, y), (x + SAMPLE, y), colour);

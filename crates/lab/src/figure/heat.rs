@@ -24,7 +24,7 @@ pub fn map(canvas: &mut Canvas, placed: &Placed, heat: &Heat) {
     let y = |v: &f64| bottom - placed.y.place(*v).clamp(0.0, 1.0) * (bottom - top);
     let columns: Vec<f64> = edges(&heat.x, placed.panel.x.scale).iter().map(x).collect();
     let rows: Vec<f64> = edges(&heat.y, placed.panel.y.scale).iter().map(y).collect();
-    let mut hatched = vec![];
+    let (mut cells, mut hatched) = (vec![], vec![]);
     for (row, ys) in heat.cells.iter().zip(rows.windows(2)) {
         for (cell, xs) in row.iter().zip(columns.windows(2)) {
             let colour = match colour(bar, heat.palette, cell.value) {
@@ -36,16 +36,19 @@ pub fn map(canvas: &mut Canvas, placed: &Placed, heat: &Heat) {
             let (x0, x1) = (xs[0].min(xs[1]), xs[0].max(xs[1]));
             let (y0, y1) = (ys[0].min(ys[1]), ys[0].max(ys[1]));
             let corner = (x0, (y0 - OVERLAP).max(top));
-            canvas.rectangle(corner, ((x1 + OVERLAP).min(right), y1), colour);
+            cells.push((corner, ((x1 + OVERLAP).min(right), y1), colour));
             if cell.hatched {
                 hatched.push(((x0, y0), (x1, y1), colour));
             }
         }
     }
-    // Hatching is drawn after all cells, which overlap.
-    for (corner, opposite, colour) in hatched {
-        hatch(canvas, (corner, opposite), over(colour));
-    }
+    canvas.fixed(|canvas| {
+        canvas.cells(&cells);
+        // Hatching is drawn after all cells, which overlap.
+        for (corner, opposite, colour) in hatched {
+            hatch(canvas, (corner, opposite), over(colour));
+        }
+    });
     if placed.bar_drawn {
         colour_bar(canvas, placed, heat, bar);
     }
@@ -119,21 +122,24 @@ fn colour_bar(canvas: &mut Canvas, placed: &Placed, heat: &Heat, bar: &Ruler) {
     let height = |t: f64| low - t * (low - high);
     // Steps of 0.3 mm over 4 cm look continuous.
     let steps = 128;
-    for i in 0..steps {
+    let step = |i: usize| {
         let t = |i: usize| i as f64 / steps as f64;
         let colour = colour_at(bar, heat.palette, t(i) + 0.5 / steps as f64);
         let up = (height(t(i + 1)) - OVERLAP).max(high);
-        canvas.rectangle((left, up), (right, height(t(i))), colour);
-    }
+        ((left, up), (right, height(t(i))), colour)
+    };
+    canvas.fixed(|canvas| canvas.cells(&(0..steps).map(step).collect::<Vec<_>>()));
     let middle = (left + right) / 2.0;
     let mut outline = vec![(left, low), (left, high)];
     if above {
-        canvas.fill(&[(left, high), (middle, top), (right, high)], colour_at(bar, heat.palette, 1.0), 1.0);
+        let (end, colour) = ([(left, high), (middle, top), (right, high)], colour_at(bar, heat.palette, 1.0));
+        canvas.fixed(|canvas| canvas.fill(&end, colour, 1.0));
         outline.push((middle, top));
     }
     outline.extend([(right, high), (right, low)]);
     if below {
-        canvas.fill(&[(left, low), (middle, bottom), (right, low)], colour_at(bar, heat.palette, 0.0), 1.0);
+        let (end, colour) = ([(left, low), (middle, bottom), (right, low)], colour_at(bar, heat.palette, 0.0));
+        canvas.fixed(|canvas| canvas.fill(&end, colour, 1.0));
         outline.push((middle, bottom));
     }
     outline.push((left, low));

@@ -20,7 +20,7 @@ mod style;
 mod text;
 
 pub use csv::to_csv;
-pub use draw::{png_of_svg, svg};
+pub use draw::{png_of_svg, svg, svg_in_page};
 pub use field::{Arrows, Cell, Contour, Heat, Palette};
 pub use model::{Axis, Figure, Marker, Panel, Rule, Scale, Series, Stroke, Width};
 pub use pdf::{pdf, pdf_of_svg};

@@ -10,6 +10,7 @@ pub use size::with_size;
 
 use crate::audit;
 use crate::catalogue::Catalogue;
+use crate::claim::Source;
 use crate::experiment::{Entry, Experiment};
 use crate::figure::Figure;
 use crate::report::{Picture, VERDICTS};
@@ -145,7 +146,15 @@ impl RunFolder {
     /// # Errors
     /// As those.
     pub fn pictures(&self, partial: bool) -> Result<Vec<Picture>> {
-        let picture = |figure| Picture { figure, seed: self.plan.manifest.seed, origins: self.origins.clone() };
+        let sheet = self.plan.claim().map(|(claim, _)| claim.sheet());
+        let of_claim = sheet.map(|sheet| Source { paper: sheet.paper, place: &sheet.place });
+        let picture = |figure| Picture {
+            figure,
+            seed: self.plan.manifest.seed,
+            origins: self.origins.clone(),
+            source: of_claim.or(self.entry.map(|entry| entry.source)),
+            claim: sheet.map(|sheet| sheet.id.clone()),
+        };
         let figures = if partial { self.partial_figures()? } else { self.figures()? };
         Ok(figures.into_iter().map(picture).collect())
     }

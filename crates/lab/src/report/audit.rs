@@ -11,7 +11,7 @@ pub fn section(page: &mut String, summary: &Summary) {
     let used = summary.findings();
     put!(
         page,
-        "<div class=\"wide\"><table id=\"audited\"><thead><tr><th scope=\"col\">Claim</th>\
+        "<div class=\"wide\" tabindex=\"0\"><table id=\"audited\"><thead><tr><th scope=\"col\">Claim</th>\
          <th scope=\"col\" class=\"number\">settings</th>"
     );
     for finding in &used {

@@ -1,38 +1,126 @@
-//! Details of one claim: statement, hypotheses, evidence, mutants and their power.
+//! Card of one claim: its row of the forest plot and, folded, statement, hypotheses, evidence, mutants.
 
-use super::table::{Level, estimate, short};
-use super::{Checked, MutantResult, Report, badge, escape, made_by, mathml, put};
+use super::level::{Level, estimate};
+use super::links::Links;
+use super::track::{Track, badge};
+use super::{Checked, MutantResult, Report, escape, made_by, mathml, put};
+use crate::claim::VerdictKind;
 use crate::run::CheckReport;
 use attnlab_core::format;
 use attnlab_core::stats::binomial;
 use std::fmt::Write;
 
-/// Writes the details of a claim, collapsed on screen and opened for print.
-pub fn claim(page: &mut String, report: &Report, i: usize, checked: &Checked, level: &Level) {
+/// Writes the claim at place `i` of the report: its folded card or, in a site, the row that leads to its page.
+pub fn claim(page: &mut String, report: &Report, links: &Links, i: usize, level: &Level) {
+    let checked = &report.checks[i];
+    let mutants: Vec<_> = report.mutants_of(&checked.report).collect();
+    let attributes = format!("id=\"{}\" data-order=\"{i}\"", escape(links.claim(i)));
+    if links.site {
+        let (address, statement) = (escape(&links.claim_address(i)), escape(&checked.claim.sheet().statement));
+        // The statement is searched too.
+        let attributes = format!("{attributes} data-statement=\"{statement}\"");
+        put!(page, "<div {}><a href=\"{address}\">", described(checked, &attributes));
+        row(page, checked, &mutants);
+        put!(page, "</a></div>");
+        return;
+    }
+    card(page, &attributes, checked, &mutants, &figures(report, links, i), level);
+}
+
+/// Writes title and unfolded card of the claim at place `i` of the report.
+pub fn unfolded(page: &mut String, report: &Report, links: &Links, i: usize, level: &Level) {
+    let checked = &report.checks[i];
+    put!(page, "<h1>{}</h1>", mathml(&checked.claim.sheet().title));
+    let mutants: Vec<_> = report.mutants_of(&checked.report).collect();
+    card(page, "open", checked, &mutants, &figures(report, links, i), level);
+}
+
+/// Writes the card of a claim that stands alone, unfolded and without an anchor.
+pub fn alone(page: &mut String, checked: &Checked, mutants: &[&MutantResult], level: &Level) {
+    card(page, "open", checked, mutants, "", level);
+}
+
+fn card(
+    page: &mut String,
+    attributes: &str,
+    checked: &Checked,
+    mutants: &[&MutantResult],
+    figures: &str,
+    level: &Level,
+) {
+    put!(page, "<details {}><summary>", described(checked, attributes));
+    row(page, checked, mutants);
+    put!(page, "</summary>");
+    statement(page, checked);
+    put!(page, "<dl>{figures}");
+    evidence(page, checked, level);
+    put!(page, "</dl>");
+    hypotheses(page, &checked.report);
+    mutant_rows(page, mutants);
+    put!(page, "</details>");
+}
+
+/// Returns the attributes of a claim, with those by which the script orders and filters.
+fn described(checked: &Checked, attributes: &str) -> String {
     let check = &checked.report;
+    let distance = Track::new(checked).distance().map_or(String::new(), |d| d.to_string());
+    let surprise = if check.as_expected() { "" } else { " surprise" };
+    format!(
+        "class=\"claim{surprise}\" {attributes} data-verdict=\"{}\" data-rank=\"{}\" data-distance=\"{distance}\"",
+        check.verdict.name(),
+        rank(check)
+    )
+}
+
+/// Writes the row of the forest plot.
+fn row(page: &mut String, checked: &Checked, mutants: &[&MutantResult]) {
+    let check = &checked.report;
+    let expected = match check.as_expected() {
+        true => String::new(),
+        false => format!(" <small>expected: {}</small>", check.expected.name()),
+    };
     put!(
         page,
-        "<details class=\"claim\" id=\"claim-{i}\" data-claim=\"{i}\"><summary><code>{}</code> {} \
-         <small>{}</small></summary>",
+        "<span class=\"name\"><code>{}</code> {}{expected}</span><span class=\"title\">{}</span>",
         escape(&check.claim),
         badge(check.verdict),
-        escape(&check.source)
+        mathml(&checked.claim.sheet().title)
     );
-    statement(page, checked);
-    hypotheses(page, check);
-    evidence(page, checked, level);
-    let results: Vec<_> = report.mutants_of(check).collect();
-    if !results.is_empty() {
-        mutants(page, &results);
-    }
-    put!(page, "</details>");
+    Track::new(checked).draw(page, mutants);
+    put!(page, "<span class=\"estimate\">{}</span>", estimate(check));
+}
+
+/// Returns the place of a verdict in an order by verdict: surprises first, then as the words are listed.
+fn rank(check: &CheckReport) -> usize {
+    let kinds = VerdictKind::ALL;
+    let place = kinds.iter().position(|kind| *kind == check.verdict).unwrap_or(kinds.len());
+    if check.as_expected() { kinds.len() + place } else { place }
 }
 
 fn statement(page: &mut String, checked: &Checked) {
     let sheet = checked.claim.sheet();
-    put!(page, "<blockquote>{}</blockquote>", mathml(&sheet.statement));
+    let (statement, source) = (mathml(&sheet.statement), escape(&checked.report.source));
+    put!(page, "<blockquote tabindex=\"0\">{statement}</blockquote><p class=\"source\">{source}</p>");
     if let Some(holds) = &sheet.holds {
         put!(page, "<p><strong>What holds.</strong> {}</p>", mathml(holds));
+    }
+}
+
+/// Links a claim to its figures, and to those of its paper where that has more.
+fn figures(report: &Report, links: &Links, i: usize) -> String {
+    let paper = report.checks[i].claim.sheet().paper;
+    let mut entries: Vec<String> = links.figures_of(i).map(|f| links.to_figure(report, f)).collect();
+    let of_paper = report.pictures.iter().filter(|p| p.source.is_some_and(|source| source.paper == paper)).count();
+    if of_paper > entries.len() {
+        let words = match entries.len() {
+            0 => format!("{of_paper} of the paper, none for this statement"),
+            _ => format!("all {of_paper} of the paper"),
+        };
+        entries.push(links.to_figures(paper, &words));
+    }
+    match entries.is_empty() {
+        true => String::new(),
+        false => format!("<dt>Figures</dt><dd>{}</dd>", entries.join(", ")),
     }
 }
 
@@ -40,7 +128,7 @@ fn hypotheses(page: &mut String, check: &CheckReport) {
     if check.hypotheses.is_empty() {
         return;
     }
-    put!(page, "<table><thead><tr><th>Hypothesis</th><th>As printed</th>");
+    put!(page, "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th>Hypothesis</th><th>As printed</th>");
     put!(page, "<th>Margin</th><th>Holds</th></tr></thead><tbody>");
     for h in &check.hypotheses {
         let holds = if h.holds { "yes" } else { "<strong>no</strong>" };
@@ -48,7 +136,7 @@ fn hypotheses(page: &mut String, check: &CheckReport) {
         put!(page, "<tr><td>{name}</td><td>{printed}</td>");
         put!(page, "<td class=\"number\">{}</td><td>{holds}</td></tr>", format::number(h.margin));
     }
-    put!(page, "</tbody></table>");
+    put!(page, "</tbody></table></div>");
     if check.beyond_hypotheses {
         put!(page, "<p>Judged beyond the hypotheses, on request.</p>");
     }
@@ -56,16 +144,13 @@ fn hypotheses(page: &mut String, check: &CheckReport) {
 
 fn evidence(page: &mut String, checked: &Checked, level: &Level) {
     let check = &checked.report;
-    put!(page, "<dl><dt>Parameters</dt><dd>{}</dd>", escape(&format::pairs(&check.parameters)));
-    put!(page, "<dt>Estimate</dt><dd>{}</dd>", estimate(check));
-    let level = match level {
-        Level::Sampled { raw, adjusted } => {
-            format!("{}, adjusted by Holm {}", short(*raw), short(*adjusted))
-        }
-        Level::None(why) => (*why).to_string(),
-    };
-    put!(page, "<dt>p-value</dt><dd>{level}</dd>");
+    put!(page, "<dt>Parameters</dt><dd>{}</dd>", escape(&format::pairs(&check.parameters)));
     put!(page, "<dt>Promise</dt><dd>{}</dd>", escape(&check.promise));
+    put!(page, "<dt>Estimate</dt><dd>{}</dd>", estimate(check));
+    if let Some(distance) = Track::new(checked).distance_in_words() {
+        put!(page, "<dt>Distance</dt><dd>{distance}</dd>");
+    }
+    put!(page, "<dt>p-value</dt><dd>{level}</dd>");
     if let Some(tolerance) = &check.tolerance {
         put!(page, "<dt>Tolerance</dt><dd>{}</dd>", mathml(tolerance));
     }
@@ -76,25 +161,38 @@ fn evidence(page: &mut String, checked: &Checked, level: &Level) {
     if !check.reach.is_empty() {
         put!(page, "<dt>Reach</dt><dd>{}</dd>", escape(&check.reach));
     }
-    put!(page, "<dt>Witness</dt><dd>{}</dd>", escape(&format::pairs(&check.witness)));
+    if !check.witness.is_empty() {
+        put!(page, "<dt>Witness</dt><dd>{}</dd>", escape(&format::pairs(&check.witness)));
+    }
     put!(page, "<dt>Seed, time</dt><dd>{}, {:.2} s</dd>", check.seed, check.wall_s);
     made_by(page, &checked.origin);
-    put!(page, "</dl>");
 }
 
-fn mutants(page: &mut String, results: &[&MutantResult]) {
-    put!(page, "<table><thead><tr><th>Mutant</th><th>Says</th><th>Verdict</th>");
-    put!(page, "<th>Estimate</th><th>Power</th></tr></thead><tbody>");
-    for m in results {
-        let check = &m.first.report;
-        let (name, sentence) = (escape(&m.name), mathml(&m.says));
-        put!(page, "<tr><td>{name}</td><td>{sentence}</td><td>{}</td>", badge(check.verdict));
-        put!(page, "<td>{}</td><td>{}</td></tr>", estimate(check), power(m));
+/// Writes the mutants as rows of a forest plot.
+fn mutant_rows(page: &mut String, mutants: &[&MutantResult]) {
+    let Some(first) = mutants.first() else {
+        return;
+    };
+    put!(
+        page,
+        "<h3>Mutants</h3><p>False variants, which the check must refute: <code class=\"command\">{}</code></p>\
+         <div class=\"mutants\">",
+        escape(&first.first.origin.command)
+    );
+    for mutant in mutants {
+        let check = &mutant.first.report;
+        put!(
+            page,
+            "<div class=\"row\"><span class=\"name\"><code>{}</code> {}</span><span class=\"title\">{}</span>",
+            escape(&mutant.name),
+            badge(check.verdict),
+            mathml(&mutant.says)
+        );
+        Track::new(&mutant.first).draw(page, &[]);
+        let (estimate, power) = (estimate(check), power(mutant));
+        put!(page, "<span class=\"estimate\">{estimate} <small>refuted under {power}</small></span></div>");
     }
-    put!(page, "</tbody></table>");
-    if let Some(m) = results.first() {
-        put!(page, "<p><small>Mutants: <code>{}</code></small></p>", escape(&m.first.origin.command));
-    }
+    put!(page, "</div>");
 }
 
 /// Formats the power: the share of seeds under which the mutant was refuted, with its exact interval where
@@ -104,7 +202,7 @@ fn power(mutant: &MutantResult) -> String {
     let plural = if seeds == 1 { "" } else { "s" };
     let counted = format!("{refuted} of {seeds} seed{plural}");
     match binomial(refuted, seeds, 0.95) {
-        Ok(e) if seeds > 1 => format!("{counted} <small>[{:.2}, {:.2}]</small>", e.low, e.high),
+        Ok(e) if seeds > 1 => format!("{counted} [{:.2}, {:.2}]", e.low, e.high),
         _ => counted,
     }
 }

@@ -8,7 +8,7 @@ use super::escape;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Converts text with TeX between dollar signs to HTML with MathML.
+/// Converts text with TeX between dollar signs to HTML with MathML; words between backticks are code.
 ///
 /// ```
 /// let html = attnlab_lab::report::mathml("rate $\\eta\\tau$ < 1");
@@ -18,10 +18,25 @@ pub fn mathml(text: &str) -> String {
     let mut html = String::new();
     for (i, part) in text.split('$').enumerate() {
         match i % 2 {
-            0 => html.push_str(&escape(part)),
+            0 => html.push_str(&code(part)),
             // `$$`, or the end of a display: nothing between the signs.
             _ if part.is_empty() => {}
             _ => html.push_str(&format!("<math>{}</math>", Parser::new(part).row())),
+        }
+    }
+    html
+}
+
+/// Converts text without TeX: what stands between two backticks is code.
+pub(super) fn code(text: &str) -> String {
+    let parts: Vec<String> = text.split('`').map(escape).collect();
+    let mut html = String::new();
+    for (i, part) in parts.iter().enumerate() {
+        match i % 2 {
+            1 if i + 1 < parts.len() => html.push_str(&format!("<code>{part}</code>")),
+            // A backtick without its second one.
+            1 => html.push_str(&format!("`{part}")),
+            _ => html.push_str(part),
         }
     }
     html
@@ -265,6 +280,7 @@ mod tests {
             ("$x < 1.5$.", "<math><mi>x</mi><mo>&lt;</mo><mn>1.5</mn></math>."),
             ("$\\unheard{x}$", "<math><mtext>\\unheard</mtext><mrow><mi>x</mi></mrow></math>"),
             ("no formula & no harm", "no formula &amp; no harm"),
+            ("`eps` < 1 and `", "<code>eps</code> &lt; 1 and `"),
         ];
         for (tex, html) in cases {
             assert_eq!(mathml(tex), html, "{tex}");

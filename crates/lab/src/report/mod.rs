@@ -2,23 +2,33 @@
 //! file.
 //!
 //! The file needs no network: pictures are inline SVG, formulas are MathML, one short script sorts and
-//! filters the table. It prints well and follows the reader's choice of light or dark.
+//! filters. Everything can be read without the script. It prints well and follows the reader's choice of light or
+//! dark. Each paper has a section: a forest plot whose rows unfold into the evidence of a claim, and its figures.
 
 mod audit;
 mod card;
+mod head;
+mod level;
+mod links;
 mod math;
+mod picture;
 mod rows;
-mod table;
+mod section;
+mod site;
+mod track;
 
 pub use math::mathml;
 pub use rows::{Found, ID as VERDICTS, keep, latest, restore, row_name};
+pub use site::{File, INDEX, site};
 
 use crate::audit::Summary;
-use crate::claim::{Claim, VerdictKind};
+use crate::catalogue::Catalogue;
+use crate::claim::{Claim, Source};
 use crate::figure;
 use crate::figure::Figure;
 use crate::run::{CheckReport, Origin};
 use attnlab_core::error::Result;
+use links::Links;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -62,6 +72,10 @@ pub struct Picture {
     pub seed: u64,
     /// Origins of those rows; more than one if another machine continued the run.
     pub origins: Vec<Origin>,
+    /// Paper and place of the figure; None for a figure of no paper.
+    pub source: Option<Source>,
+    /// Claim of which it is the map; None for the figures of an experiment.
+    pub claim: Option<String>,
 }
 
 /// A table of a report.
@@ -91,9 +105,26 @@ pub struct Report<'a> {
     pub pictures: &'a [Picture],
     /// Checks at random settings.
     pub audit: Option<&'a Summary>,
+    /// The catalogue, whose rooms give the subjects.
+    pub catalogue: &'a Catalogue,
 }
 
 impl Report<'_> {
+    /// Returns version and machine of the verdicts with their numbers; nothing where they were all made here.
+    fn origins(&self) -> Vec<(String, usize)> {
+        let name = |origin: &Origin| format!("attnlab {} on {}", origin.version, origin.machine);
+        let mut counts: Vec<(String, usize)> = vec![];
+        for checked in self.checks {
+            let name = name(&checked.origin);
+            match counts.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((name, 1)),
+            }
+        }
+        let here = name(&Origin::of_verdict(String::new()));
+        if counts.iter().all(|(name, _)| *name == here) { vec![] } else { counts }
+    }
+
     /// Iterates over the mutants of a claim that ran with its check.
     fn mutants_of(&self, check: &CheckReport) -> impl Iterator<Item = &MutantResult> {
         let same = |m: &&MutantResult| m.claim == check.claim && m.first.report.seed == check.seed;
@@ -107,39 +138,53 @@ impl Report<'_> {
 /// When a figure cannot be drawn.
 ///
 /// ```
-/// use attnlab_lab::{report::{html, Checked, Report}, run::{check, Silent}, toy};
+/// use attnlab_lab::{catalogue::Catalogue, report::{html, Checked, Report}, run::{check, Silent}, toy};
 /// let claim = toy::fair_coin();
 /// let found = check(&*claim, &Default::default(), &Default::default(), &Silent)?;
-/// let checks = [Checked::here(&claim, found)];
-/// let page = html(&Report { command: "attnlab check ..", checks: &checks, mutants: &[], tables: &[], pictures: &[], audit: None })?;
-/// assert!(page.contains("toy.fair") && page.contains("supported"));
+/// let (checks, catalogue) = ([Checked::here(&claim, found)], &Catalogue::new());
+/// let (command, mutants, tables, pictures, audit) = ("attnlab check ..", &[], &[], &[], None);
+/// let page = html(&Report { command, checks: &checks, mutants, tables, pictures, audit, catalogue })?;
+/// assert!(page.contains("id=\"toy.fair\"") && page.contains("supported"));
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn html(report: &Report) -> Result<String> {
-    let mut page = String::new();
-    head(&mut page, report);
-    if !report.checks.is_empty() {
-        let adjusted = table::levels(report.checks);
-        table::verdicts(&mut page, report, &adjusted);
-        for (i, check) in report.checks.iter().enumerate() {
-            card::claim(&mut page, report, i, check, &adjusted[i]);
-        }
-    }
-    if let Some(summary) = report.audit {
-        audit::section(&mut page, summary);
-    }
+    let (links, sections) = (Links::new(report), section::sections(report));
+    let levels = level::levels(report.checks);
+    let mut page = head::open("attnlab report", &links);
+    head::bar(&mut page, report, &sections);
+    page.push_str("<main id=\"top\">\n");
+    head::summary(&mut page, report, &levels);
+    section::contents(&mut page, report, &links, &sections);
     for table in report.tables {
         plain_table(&mut page, table);
     }
-    if !report.pictures.is_empty() {
-        page.push_str("<h2 id=\"figures\">Figures</h2>\n");
-        for picture in report.pictures {
-            show(&mut page, picture)?;
-        }
+    section::papers(&mut page, report, &links, &sections, &levels)?;
+    if let Some(summary) = report.audit {
+        audit::section(&mut page, summary);
     }
-    page.push_str(SCRIPT);
-    page.push_str("</main></body></html>\n");
-    Ok(page)
+    section::index(&mut page, report, &links, &sections);
+    Ok(head::closed(page, &links))
+}
+
+/// Writes the verdict with its mutants as a card for a notebook: one unfolded block of HTML with its own style.
+///
+/// ```
+/// use attnlab_lab::{report::{card, Checked}, run::{check, Silent}, toy};
+/// let claim = toy::fair_coin();
+/// let found = check(&*claim, &Default::default(), &Default::default(), &Silent)?;
+/// assert!(card(&Checked::here(&claim, found), &[]).contains("supported"));
+/// # Ok::<(), attnlab_core::Error>(())
+/// ```
+pub fn card(checked: &Checked, mutants: &[MutantResult]) -> String {
+    let mutants: Vec<_> = mutants.iter().filter(|mutant| mutant.claim == checked.report.claim).collect();
+    // Nested, so that it reaches nothing else on the page.
+    let style = CARD.replace(":root", "&");
+    let mut card = format!("<div class=\"attnlab\"><style>.attnlab {{ {style} }}</style>\n");
+    for level in level::levels(std::slice::from_ref(checked)) {
+        card::alone(&mut card, checked, &mutants, &level);
+    }
+    card.push_str("</div>\n");
+    card
 }
 
 /// Writes the verdict with its mutants as a card for a notebook: one block of HTML with its own style.
@@ -162,21 +207,6 @@ macro_rules! put {
 }
 use put;
 
-fn head(page: &mut String, report: &Report) {
-    let here = Origin::here(report.command.to_string());
-    put!(page, "{START}");
-    put!(page, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">");
-    put!(page, "<title>attnlab report</title>\n<style>{STYLE}</style></head>\n<body><main>");
-    put!(page, "<h1>attnlab report</h1>\n<dl class=\"run\">");
-    put!(page, "<dt>Command</dt><dd><code>{}</code></dd>", escape(&here.command));
-    put!(page, "<dt>Version</dt><dd>attnlab {}</dd>", escape(&here.version));
-    put!(page, "<dt>Machine</dt><dd>{}</dd></dl>", escape(&here.machine));
-}
-
-fn badge(verdict: VerdictKind) -> String {
-    format!("<span class=\"verdict {0}\">{0}</span>", verdict.name())
-}
-
 fn plain_table(page: &mut String, table: &Table) {
     put!(page, "<h2>{}</h2>", escape(&table.title));
     for text in &table.text {
@@ -189,41 +219,26 @@ fn plain_table(page: &mut String, table: &Table) {
         let cell = |text: &String| format!("<{tag}>{}</{tag}>", escape(text));
         cells.iter().map(cell).collect()
     };
-    put!(page, "<div class=\"wide\"><table><thead><tr>{}</tr></thead><tbody>", row(&table.header, "th"));
+    put!(page, "<div class=\"wide\" tabindex=\"0\"><table><thead><tr>{}</tr></thead><tbody>", row(&table.header, "th"));
     for cells in &table.rows {
         put!(page, "<tr>{}</tr>", row(cells, "td"));
     }
     put!(page, "</tbody></table></div>");
 }
 
-fn show(page: &mut String, picture: &Picture) -> Result<()> {
-    let figure = &picture.figure;
-    put!(page, "<figure id=\"{}\">", escape(&figure.name));
-    page.push_str(&figure::svg(figure)?);
-    let (title, caption) = (markup(&figure.title), markup(&figure.caption));
-    put!(page, "<figcaption><strong>{title}.</strong> {caption}");
-    put!(page, "<dl class=\"made\"><dt>Numbers</dt><dd><code>{}.csv</code></dd>", escape(&figure.name));
-    put!(page, "<dt>Seed</dt><dd>{}</dd>", picture.seed);
-    for origin in &picture.origins {
-        made_by(page, origin);
-    }
-    put!(page, "</dl></figcaption></figure>");
-    Ok(())
-}
-
 /// Writes command, version and machine as entries of a list.
 fn made_by(page: &mut String, origin: &Origin) {
-    put!(page, "<dt>Command</dt><dd><code>{}</code></dd>", escape(&origin.command));
+    put!(page, "<dt>Command</dt><dd><code class=\"command\">{}</code></dd>", escape(&origin.command));
     let (version, machine) = (escape(&origin.version), escape(&origin.machine));
     put!(page, "<dt>Made by</dt><dd>attnlab {version} on {machine}</dd>");
 }
 
-/// Converts a label of a figure (`*x*`, `^{..}`, `_{..}`) to HTML.
+/// Converts a label of a figure (`*x*`, `^{..}`, `_{..}`, code between backticks) to HTML.
 fn markup(label: &str) -> String {
     figure::runs(label)
         .iter()
         .map(|run| {
-            let text = escape(&run.text);
+            let text = math::code(&run.text);
             let text = if run.italic { format!("<i>{text}</i>") } else { text };
             match run.raise {
                 up if up > 0.0 => format!("<sup>{text}</sup>"),
@@ -239,5 +254,5 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-const STYLE: &str = include_str!("style.css");
-const SCRIPT: &str = concat!("<script>", include_str!("table.js"), "</script>\n");
+/// Style of the cards, which a page and a notebook share.
+const CARD: &str = include_str!("card.css");

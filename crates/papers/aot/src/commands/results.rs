@@ -2,6 +2,7 @@
 
 use crate::experiments;
 use attnlab_core::error::{Error, Result};
+use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Bar, Out, RowOptions, Status};
 use attnlab_lab::experiment::{self, Described, Entry, Experiment, RunOptions};
 use attnlab_lab::figure::{self, Figure};
@@ -90,9 +91,11 @@ fn write(
     let columns = export::columns(rows)?;
     let table = to.folder.join("rows.csv");
     files::replace(&table, |w| export::to_csv(&columns, rows.len(), w)).map_err(|e| Error::io(&table, e, advice))?;
-    let picture = |figure| Picture { figure, seed: to.seed, origins: Origin::read(to.folder).unwrap_or_default() };
+    let origins = Origin::read(to.folder).unwrap_or_default();
+    let picture = |figure| Picture { figure, seed: to.seed, origins: origins.clone(), source: None, claim: None };
     let pictures: Vec<Picture> = figures.into_iter().map(picture).collect();
-    let html = report::html(&Report { command, checks: &[], mutants: &[], tables, pictures: &pictures, audit: None })?;
+    let (checks, mutants, audit, catalogue) = (&[], &[], None, &Catalogue::new());
+    let html = report::html(&Report { command, checks, mutants, tables, pictures: &pictures, audit, catalogue })?;
     let page = to.folder.join(page);
     store::replace(&page, &html).map_err(|e| Error::io(&page, e, advice))?;
     written.extend([table, page]);

@@ -1,0 +1,83 @@
+//! A site: the contents of a report as static pages, one per claim and one per paper, with an index.
+
+use super::level::{Level, levels};
+use super::links::{FIGURES, Links};
+use super::section::{self, Section};
+use super::{CARD, Report, audit, card, head, picture, plain_table};
+use crate::figure;
+use attnlab_core::error::Result;
+
+/// Name of the page from which the others are reached.
+pub const INDEX: &str = "index.html";
+
+/// A file of a site.
+pub struct File {
+    /// Name in the folder of the site.
+    pub name: String,
+    /// Contents.
+    pub text: String,
+}
+
+/// Writes the contents of a report as a folder of files that refer to each other by name: `index.html` with a row per
+/// claim, a page per claim (`aot.theorem1.html`) and per paper, and the numbers of every figure. The index is the last.
+///
+/// # Errors
+/// When a figure cannot be drawn.
+pub fn site(report: &Report) -> Result<Vec<File>> {
+    let (links, sections) = (Links::in_site(report), section::sections(report));
+    let levels = levels(report.checks);
+    let file = |name: &str, text: String| File { name: name.to_string(), text };
+    let mut files = vec![
+        file(head::STYLE_FILE, format!("{CARD}{}", head::STYLE)),
+        file(head::SCRIPT_FILE, head::SCRIPT.to_string()),
+    ];
+    for (i, checked) in report.checks.iter().enumerate() {
+        let mut page = head::open(&checked.report.claim, &links);
+        head::way_back(&mut page, &links, Some(checked.claim.sheet().paper));
+        card::unfolded(&mut page, report, &links, i, &levels[i]);
+        links.figures_of(i).try_for_each(|f| picture::show(&mut page, report, &links, f))?;
+        files.push(file(&links.claim_address(i), head::closed(page, &links)));
+    }
+    for section in &sections {
+        let mut page = head::open(&section.paper.cite(), &links);
+        head::way_back(&mut page, &links, None);
+        page.push_str(&section::begun(section));
+        section::rows(&mut page, report, &links, section, &levels);
+        section::figures(&mut page, report, &links, section)?;
+        page.push_str("</section>\n");
+        files.push(file(&links.paper_address(section.paper), head::closed(page, &links)));
+    }
+    if report.pictures.iter().any(|picture| picture.source.is_none()) {
+        let mut page = head::open("Figures", &links);
+        head::way_back(&mut page, &links, None);
+        section::figures_of_no_paper(&mut page, report, &links)?;
+        files.push(file(FIGURES, head::closed(page, &links)));
+    }
+    for (f, picture) in report.pictures.iter().enumerate() {
+        files.push(file(&links.table(f), figure::to_csv(&picture.figure)?));
+    }
+    files.push(file(INDEX, index(report, &links, &sections, &levels)));
+    Ok(files)
+}
+
+fn index(report: &Report, links: &Links, sections: &[Section], levels: &[Level]) -> String {
+    let mut page = head::open("attnlab report", links);
+    head::bar(&mut page, report, sections);
+    page.push_str("<main id=\"top\">\n");
+    head::summary(&mut page, report, levels);
+    section::contents(&mut page, report, links, sections);
+    report.tables.iter().for_each(|table| plain_table(&mut page, table));
+    for section in sections {
+        page.push_str(&section::begun(section));
+        section::rows(&mut page, report, links, section, levels);
+        page.push_str("</section>\n");
+    }
+    if let Some(summary) = report.audit {
+        audit::section(&mut page, summary);
+    }
+    section::index(&mut page, report, links, sections);
+    if report.pictures.iter().any(|picture| picture.source.is_none()) {
+        page.push_str(&format!("<p><a href=\"{FIGURES}\">Figures of no paper</a></p>\n"));
+    }
+    head::closed(page, links)
+}
