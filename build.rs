@@ -9,7 +9,7 @@ use std::process::Command;
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let mut files = vec![];
-    for part in ["Cargo.lock", "Cargo.toml", "src", "crates"] {
+    for part in ["Cargo.lock", "Cargo.toml", "src", "crates", "python/src"] {
         let path = root.join(part);
         if path.exists() {
             println!("cargo:rerun-if-changed={}", path.display());
@@ -56,7 +56,7 @@ fn commit(root: &Path) -> String {
             println!("cargo:rerun-if-changed={path}");
         }
     }
-    match git(&["status", "--porcelain", "--", "src", "crates", "Cargo.lock", "Cargo.toml"]) {
+    match git(&["status", "--porcelain", "--", "src", "crates", "python/src", "Cargo.lock", "Cargo.toml"]) {
         Some(changes) if changes.is_empty() => git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default(),
         _ => String::new(),
     }

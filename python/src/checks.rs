@@ -205,6 +205,7 @@ pub fn write_report(
             tables: &[],
             pictures: &contents.pictures,
             audit: contents.audit()?.as_ref(),
+            catalogue: &all,
         })?;
         let advice = "Choose a file that you may write with out=";
         store::replace(&out, &html).map_err(|e| Error::io(&out, e, advice))?;

@@ -187,20 +187,6 @@ pub fn card(checked: &Checked, mutants: &[MutantResult]) -> String {
     card
 }
 
-/// Writes the verdict with its mutants as a card for a notebook: one block of HTML with its own style.
-pub fn card(checked: &Checked, mutants: &[MutantResult]) -> String {
-    let checks = std::slice::from_ref(checked);
-    let report = Report { command: "", checks, mutants, tables: &[], pictures: &[], audit: None };
-    // Nested, so that it reaches nothing else on the page.
-    let style = STYLE.replace(":root", "&");
-    let mut page = format!("<div class=\"attnlab\"><style>.attnlab {{ color: var(--ink); {style} }}</style>");
-    for level in table::levels(checks) {
-        card::claim(&mut page, &report, 0, checked, &level);
-    }
-    page.push_str("</div>");
-    page.replacen("<details ", "<details open ", 1)
-}
-
 /// Appends formatted text to a String, which cannot fail.
 macro_rules! put {
     ($page:expr, $($format:tt)*) => { let _ = writeln!($page, $($format)*); };
