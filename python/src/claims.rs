@@ -348,7 +348,12 @@ pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
         let name: String = part("name")?.extract()?;
         let set = map_of(part("set")?.cast()?)?;
         let says = part("says")?.extract()?;
-        described.push(attnlab_lab::claim::Variant { name: name.clone(), constants: Map::new(), set: set.clone(), says });
+        described.push(attnlab_lab::claim::Variant {
+            name: name.clone(),
+            constants: Map::new(),
+            set: set.clone(),
+            says,
+        });
         variants.push(Variant {
             name: kept(&name),
             trial: function(part("trial")?),
