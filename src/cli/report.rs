@@ -35,7 +35,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    spare(&args.out)?;
+    spare(&args.out, "--out")?;
     let contents = Contents::of_folders(&args.folders, catalogue, args.partial)?;
     contents.notes.iter().for_each(|text| note(text));
     let html = report::html(&Report {
@@ -46,14 +46,19 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         pictures: &contents.pictures,
         audit: contents.audit()?.as_ref(),
     })?;
-    let advice = "Choose a file that you may write with --out";
-    store::replace(&args.out, &html).map_err(|e| Error::io(&args.out, e, advice))?;
+    write(&args.out, "--out", &html)?;
     out.line(&args.out.display().to_string())?;
     Ok(Status::Expected)
 }
 
+/// Writes a report to the file that `option` named.
+pub fn write(path: &Path, option: &str, html: &str) -> Result<()> {
+    let advice = format!("Choose a file that you may write with {option}");
+    store::replace(path, html).map_err(|e| Error::io(path, e, advice))
+}
+
 /// Refuses an existing file that is not a report, so that `--out rows.jsonl` does not destroy the rows.
-fn spare(path: &Path) -> Result<()> {
+pub fn spare(path: &Path, option: &str) -> Result<()> {
     let Ok(mut file) = std::fs::File::open(path) else {
         // The file does not exist, or writing it will report the error.
         return Ok(());
@@ -63,7 +68,7 @@ fn spare(path: &Path) -> Result<()> {
         Ok(()) if start == *report::START.as_bytes() => Ok(()),
         _ => Err(Error::Content {
             path: path.to_path_buf(),
-            problem: "it is not a report and is left as it is. Choose another file with --out".into(),
+            problem: format!("it is not a report and is left as it is. Choose another file with {option}"),
         }),
     }
 }
