@@ -9,6 +9,7 @@ mod audit;
 mod card;
 mod check;
 mod completions;
+mod diff;
 mod doctor;
 mod eval;
 mod experiment;
@@ -55,6 +56,7 @@ Examples:
   attnlab run snr_per_layer --quick              one figure of a paper: rows and pictures
   attnlab sweep map.toml                         a map over parameters; --print-schema shows the file
   attnlab report runs                            one HTML file of all verdicts and figures in runs
+  attnlab diff runs/main runs/branch             verdicts and estimates that changed between two runs
   attnlab new my-theorem                         a package with a claim of your own, which runs at once
   attnlab glossary                               defines parameters, verdict words and terms
   attnlab audit --quick                          every claim at random settings of its own
@@ -111,6 +113,7 @@ enum Command {
     Export(export::Args),
     Repair(repair::Args),
     Report(report::Args),
+    Diff(diff::Args),
     New(new::Args),
     Glossary(glossary::Args),
     Doctor(doctor::Args),
@@ -177,6 +180,7 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
         Command::Export(args) => export::run(args, catalogue, out),
         Command::Repair(args) => repair::run(args, catalogue, out),
         Command::Report(args) => report::run(args, catalogue, out),
+        Command::Diff(args) => diff::run(args, catalogue, out),
         Command::New(args) => new::run(args, out),
         Command::Glossary(args) => glossary::run(args, catalogue, out),
         Command::Doctor(args) => doctor::run(args, out),

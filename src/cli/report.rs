@@ -63,16 +63,19 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     };
     match &args.site {
         Some(folder) => write_site(&report, folder)?,
-        None => {
-            let advice = "Choose a file that you may write with --out";
-            store::replace(&page, &report::html(&report)?).map_err(|e| Error::io(&page, e, advice))?;
-        }
+        None => write(&page, "--out", &report::html(&report)?)?,
     }
     out.line(&page.display().to_string())?;
     if args.open {
         open::in_browser(&page);
     }
     Ok(Status::Expected)
+}
+
+/// Writes a report to the file that `option` named.
+pub fn write(path: &Path, option: &str, html: &str) -> Result<()> {
+    let advice = format!("Choose a file that you may write with {option}");
+    store::replace(path, html).map_err(|e| Error::io(path, e, advice))
 }
 
 /// Writes the files of a site, the index last: it is there when the pages that it leads to are.
@@ -87,7 +90,7 @@ fn write_site(report: &Report, folder: &Path) -> Result<()> {
 }
 
 /// Refuses an existing file that is not a report, so that `--out rows.jsonl` does not destroy the rows.
-fn spare(path: &Path, another: &str) -> Result<()> {
+pub fn spare(path: &Path, another: &str) -> Result<()> {
     let Ok(mut file) = std::fs::File::open(path) else {
         // The file does not exist, or writing it will report the error.
         return Ok(());

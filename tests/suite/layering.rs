@@ -45,6 +45,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "audit",
             "report",
             "folder",
+            "compare",
             "reproduce",
             "scaffold",
             "prelude",

@@ -8,6 +8,7 @@
 //! - [`sweep`]: a claim or an experiment over axes; [`formula`]: closed forms with names;
 //! - [`figure`]: draws from stored rows and never samples; [`report`]: verdicts and figures on one page;
 //! - [`audit`]: every claim at random settings inside its domain;
+//! - [`compare`]: verdicts and estimates that differ between two stored runs;
 //! - [`reproduce`]: all checks and figures in one run; [`folder`]: stored runs;
 //! - [`glossary`]: definitions of every quantity, verdict word and term;
 //! - [`scaffold`]: a new package with a theorem of one's own;
@@ -21,6 +22,7 @@ pub mod build;
 pub mod catalogue;
 pub mod claim;
 pub mod command;
+pub mod compare;
 pub mod experiment;
 pub mod figure;
 pub mod folder;

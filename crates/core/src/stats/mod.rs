@@ -1,6 +1,7 @@
-//! Statistics. Every function returns an [`Estimate`]: point, interval and level.
+//! Statistics. An estimate is an [`Estimate`]: point, interval and level; a test gives a p-value.
 
 mod binomial;
+mod difference;
 mod mean;
 mod median;
 mod multiplicity;
@@ -10,6 +11,7 @@ mod rate;
 mod sequence;
 
 pub use binomial::{MAX_TRIALS, binomial, binomial_cdf, trials_for_lower_bound};
+pub use difference::{fisher, normal_difference, welch};
 pub use mean::{mean, t_quantile, t_tail};
 pub use median::median;
 pub use multiplicity::holm;
