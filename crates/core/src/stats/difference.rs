@@ -94,7 +94,7 @@ pub fn normal_difference(estimates: [Estimate; 2]) -> Result<f64> {
 /// Returns the distance of two estimates in units of its standard error, the root of `squares`.
 fn distance([a, b]: [Estimate; 2], squares: f64) -> Result<f64> {
     let distance = (a.value - b.value).abs() / squares.sqrt();
-    if squares > 0.0 && distance.is_finite() {
+    if squares > 0.0 && squares.is_finite() && distance.is_finite() {
         return Ok(distance);
     }
     Err(Error::undefined("a test of a difference needs finite intervals, one of them with a width"))
