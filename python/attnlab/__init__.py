@@ -11,7 +11,10 @@ ValueError for input, ArithmeticError for a computation that failed, OSError and
 177515
 """
 
+import atexit as _atexit
+
 from ._attnlab import __version__, build
+from ._attnlab import end as _end
 from ._claims import (
     Mutant,
     Outcome,
@@ -50,6 +53,8 @@ from ._functions import (
     unroll,
 )
 from ._runs import Figure, Figures, Rows, figure, merge, report, rows, run, sweep, sweep_schema
+
+_atexit.register(_end)
 
 __all__ = [
     "Draw",

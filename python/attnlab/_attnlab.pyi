@@ -61,6 +61,7 @@ def inspect_tokens(
     seed: int,
     report: Any,
 ) -> dict[str, Any]: ...
+def end() -> None: ...
 def check_claim(
     name: str,
     set: Mapping[str, Any],

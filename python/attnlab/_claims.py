@@ -213,10 +213,15 @@ def generator(seed: int = 0, claim: str = "", cell: int = 0, trial: int = 0, par
 
     Its bits are those of the library's stream of the same key, on every machine and in every version.
 
+    `cell` is the number of the parameters: `int(text, 16)` of the column `cell` of `rows`.
+
     >>> a, b = generator(5, "mine.claim", trial=2), generator(5, "mine.claim", trial=2)
     >>> bool(a.random() == b.random())
     True
     """
+    for name, number in (("seed", seed), ("cell", cell), ("trial", trial)):
+        if not 0 <= number < 2**64:
+            raise ValueError(f"{name} = {number}: must be a whole number from 0 to 2^64 - 1")
     stream: Any = _attnlab.Stream(seed, claim, cell, trial, part)  # Not of NumPy's own class.
     return np.random.Generator(stream)
 
@@ -379,6 +384,9 @@ def claim(
     def register(trial: Callable[..., Any]) -> Callable[..., Any]:
         if not re.fullmatch(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_.]*", id):
             raise ValueError(f"id = {id}: must be FAMILY.NAME of small letters, digits and _, such as mine.fair")
+        for one in (trial, *(m.trial for m in given["mutants"] if m.trial is not None)):
+            if not isinstance(one, types.FunctionType):
+                raise TypeError(f"the trial of {id} = {one!r}: must be a function (def or lambda), whose code rows name")
         received = _RECEIVED.get(id)
 
         def code() -> str:
@@ -454,7 +462,10 @@ def packed(id: str) -> bytes | None:
 
 def unpack(sent: bytes) -> None:
     """Declares a claim that another process has packed."""
-    id, code, given, trial = pickle.loads(sent)
+    try:
+        id, code, given, trial = pickle.loads(sent)
+    except Exception as error:
+        raise ValueError(f"a claim cannot be read in this process ({error}). Install cloudpickle") from error
     if id not in _DECLARED or _DECLARED[id][0]() != code:
         _RECEIVED[id] = code
         try:

@@ -14,6 +14,8 @@ from . import _attnlab, _claims, _show
 
 #: Seconds between two looks at the futures and the rows.
 LOOK = 0.1
+#: Largest number of shards; each is a task of the executor and a file.
+MOST_SHARDS = 10_000
 
 
 class Stopped(RuntimeError):
@@ -27,6 +29,8 @@ class _Watch(_show.Silent):
         self._alive = alive
 
     def update(self, label: str, done: int, total: int) -> None:
+        if not self._alive.parent.exists():
+            raise FileNotFoundError(f"{self._alive.parent}: the folder of the sweep is gone")
         if not self._alive.exists():
             raise Stopped("the sweep was stopped; its rows are kept")
 
@@ -44,6 +48,8 @@ def sweep(
     executor: Any, shards: int | None, plan: Any, folder: Path, mix_builds: bool, command: str, receiver: _show.Silent
 ) -> None:
     """Runs every shard and waits for all of them."""
+    if shards is not None and not (isinstance(shards, int) and 1 <= shards <= MOST_SHARDS):
+        raise ValueError(f"shards = {shards!r}: must be a whole number from 1 to {MOST_SHARDS}")
     total, claim = _attnlab.size_of_sweep(plan)
     sent = None if claim is None else _claims.packed(claim)
     folder.mkdir(parents=True, exist_ok=True)
@@ -66,7 +72,8 @@ def sweep(
             ended, left = [f for f in left if f.done()], [f for f in left if not f.done()]
             for future in ended:
                 future.result()
-            receiver.update("sweep", counts.rows(), total)
+            if alive.parent.exists():
+                receiver.update("sweep", counts.rows(), total)
     finally:
         alive.unlink(missing_ok=True)
         for future in futures:

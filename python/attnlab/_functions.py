@@ -26,6 +26,8 @@ class Verdict(Mapping[str, Any]):
     ('supported', 100, 3)
     """
 
+    __slots__ = ("_found", "_report")
+
     def __init__(self, found: Any) -> None:
         self._found = found
         self._report: dict[str, Any] = found.report()
@@ -82,10 +84,10 @@ class Verdict(Mapping[str, Any]):
         return str(self._found.card())
 
     def __repr__(self) -> str:
-        e = self.estimate
+        value, low, high = (_show.cell(self.estimate[name]) for name in ("value", "low", "high"))
         mark = "" if self.as_expected else f" (unexpected: {self.expected} was expected)"
         return (
-            f"{self.claim}: {self.verdict}{mark}, estimate {e['value']:.6g} [{e['low']:.6g}, {e['high']:.6g}], "
+            f"{self.claim}: {self.verdict}{mark}, estimate {value} [{low}, {high}], "
             f"{self.trials} trials, promise: {self.promise}"
         )
 

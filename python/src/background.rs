@@ -32,6 +32,40 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Number of threads under way in this process.
+static THREADS: AtomicU64 = AtomicU64::new(0);
+/// Flag: the interpreter is about to end.
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// A thread under way, counted until it is dropped.
+struct UnderWay;
+
+impl UnderWay {
+    fn begin() -> Self {
+        THREADS.fetch_add(1, Ordering::SeqCst);
+        UnderWay
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        THREADS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Stops everything that is under way and waits for it, so that no thread calls an interpreter that is gone: Python
+/// calls it at its exit.
+#[pyfunction]
+pub fn end(py: Python<'_>) -> PyResult<()> {
+    ENDING.store(true, Ordering::SeqCst);
+    // The threads that a forked process has seen are its parent's.
+    while std::process::id() == loaded_by() && THREADS.load(Ordering::SeqCst) > 0 {
+        py.check_signals()?;
+        py.detach(|| std::thread::sleep(LOOK));
+    }
+    Ok(())
+}
+
 /// Returns the number of the process that has loaded the module.
 pub fn loaded_by() -> u32 {
     static LOADED_BY: OnceLock<u32> = OnceLock::new();
@@ -64,7 +98,7 @@ impl Progress for Meter {
     }
 
     fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || ENDING.load(Ordering::Relaxed)
     }
 
     fn finish(&self) {}
@@ -99,7 +133,9 @@ pub fn run<T: Send + 'static>(
     let own = meter.clone();
     // A process that was forked has none of the threads that its parent had started.
     let forked = std::process::id() != loaded_by();
+    let under_way = UnderWay::begin();
     std::thread::spawn(move || {
+        let _under_way = under_way;
         let found = match forked {
             true => on_threads(0, || work(&own)),
             false => work(&own),

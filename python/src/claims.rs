@@ -7,7 +7,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::params::{Domain, Fallback, Params, Schema, Spec};
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::{
-    Claim, Hypothesis, Kind, Mutant, Outcome, Paper, Promise, Relation, Sheet, VerdictKind, Witness,
+    Claim, Hypothesis, Judgement, Kind, Mutant, Outcome, Paper, Promise, Relation, Sheet, VerdictKind, Witness, verdict,
 };
 use attnlab_lab::run::store;
 use pyo3::exceptions::{PyArithmeticError, PyValueError};
@@ -133,7 +133,15 @@ impl PythonClaim {
 
     fn margin(&self, py: Python<'_>, margin: &Function, params: &Params) -> PyResult<f64> {
         let found = margin.bind(py).call1((self.parameters(py, params)?,))?;
-        found.extract()
+        let margin: f64 = found.extract()?;
+        match margin.is_nan() {
+            true => Err(crate::convert::refused(
+                "margin of a hypothesis",
+                &found,
+                "must be a number, negative where it fails",
+            )),
+            false => Ok(margin),
+        }
     }
 
     fn promised(&self, params: &Params) -> PyResult<Promise> {
@@ -237,6 +245,25 @@ impl Claim for PythonClaim {
         self.promised(params).unwrap_or(Promise::AtLeast(0.0))
     }
 
+    /// Refuses outcomes of another kind than the promise is about.
+    fn judge(&self, params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+        let promise = self.promise(params);
+        let about_means = matches!(promise, Promise::MeanIn(..));
+        for outcome in outcomes {
+            let (found, allowed) = match outcome {
+                Outcome::Value { .. } if !about_means => {
+                    ("a number", "must be a flag or a gap; only mean_in is about numbers. Write return bool(..)")
+                }
+                Outcome::Event { .. } | Outcome::Gap { .. } if about_means => {
+                    ("a flag or a gap", "must be a number, whose mean mean_in is about. Write return float(..)")
+                }
+                _ => continue,
+            };
+            return Err(Error::invalid(format!("what the trial of {} returned", self.id()), found, allowed));
+        }
+        verdict::judge_with(promise, None, false, outcomes, level)
+    }
+
     fn default_trials(&self, _: &Params) -> u64 {
         self.body.trials
     }
@@ -260,13 +287,23 @@ fn promise_of(value: &Bound<'_, PyAny>) -> PyResult<Promise> {
     let parts: &Bound<'_, PyTuple> = value.cast().map_err(|_| wrong_promise(value))?;
     let word = parts.get_item(0)?.to_string();
     let real = |i: usize| -> PyResult<f64> { parts.get_item(i)?.extract() };
-    Ok(match (word.as_str(), parts.len()) {
+    let promise = match (word.as_str(), parts.len()) {
         ("always", 1) => Promise::Always,
         ("at-least", 2) => Promise::AtLeast(real(1)?),
         ("fails-at-most", 2) => Promise::FailsAtMost(real(1)?),
         ("mean-in", 3) => Promise::MeanIn(real(1)?, real(2)?),
         _ => return Err(wrong_promise(value)),
-    })
+    };
+    // Below 0 and above 1 they promise nothing; beyond the other end nothing can keep them.
+    let fits = match promise {
+        Promise::Always => true,
+        Promise::AtLeast(q) => q <= 1.0,
+        Promise::FailsAtMost(epsilon) => epsilon >= 0.0,
+        Promise::MeanIn(low, high) => low <= high,
+    };
+    let allowed =
+        "must be at_least(q) with q <= 1, fails_at_most(eps) with eps >= 0 or mean_in(low, high) with low <= high";
+    if fits { Ok(promise) } else { Err(crate::convert::refused("promise", value, allowed)) }
 }
 
 fn wrong_promise(value: &Bound<'_, PyAny>) -> PyErr {
@@ -282,6 +319,8 @@ fn outcome_of(value: &Bound<'_, PyAny>) -> PyResult<Outcome> {
     let witness = witness_of(&parts.get_item(parts.len() - 1)?)?;
     Ok(match word.as_str() {
         "event" => Outcome::Event { holds: parts.get_item(1)?.extract()?, witness },
+        "gap" if real(1)?.is_nan() || real(2)?.is_nan() => not_a_number(),
+        "value" if real(1)?.is_nan() => not_a_number(),
         "gap" => Outcome::Gap {
             lhs: real(1)?,
             rhs: real(2)?,
@@ -301,6 +340,11 @@ fn outcome_of(value: &Bound<'_, PyAny>) -> PyResult<Outcome> {
     })
 }
 
+/// The outcome of a trial whose number is NaN: a failed computation.
+fn not_a_number() -> Outcome {
+    Outcome::failed(&Error::undefined("the trial returned NaN"))
+}
+
 /// Reads the pair that `attnlab._claims` makes of what a vectorised trial returns.
 fn block_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<Outcome>> {
     let (word, all): (String, Bound<'_, PyAny>) = value.extract()?;
@@ -311,7 +355,11 @@ fn block_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<Outcome>> {
         }
         "values" => {
             let numbers: Vec<f64> = all.extract()?;
-            Ok(numbers.into_iter().map(|value| Outcome::Value { value, witness: Witness::new() }).collect())
+            let outcome = |value: f64| match value.is_nan() {
+                true => not_a_number(),
+                false => Outcome::Value { value, witness: Witness::new() },
+            };
+            Ok(numbers.into_iter().map(outcome).collect())
         }
         _ => all.try_iter()?.map(|found| outcome_of(&found?)).collect(),
     }

@@ -84,6 +84,17 @@ pub fn serialised(py: Python<'_>, value: &impl Serialize) -> PyResult<Py<PyAny>>
 /// Converts Python to JSON: None, bool, int, float, str, list, tuple, dict, and NumPy scalars and arrays. Infinities
 /// and NaN become words, which the library refuses with the name of the parameter.
 pub fn from_python(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    nested(name, value, DEEPEST)
+}
+
+/// Depth to which lists and dicts may be nested.
+const DEEPEST: usize = 32;
+
+fn nested(name: &str, value: &Bound<'_, PyAny>, deeper: usize) -> PyResult<Value> {
+    if deeper == 0 {
+        let kind = format!("a nested {}", value.get_type().name()?);
+        return Err(exception(Error::invalid(name, kind, format!("must be nested at most {DEEPEST} deep"))));
+    }
     if value.is_none() {
         return Ok(Value::Null);
     }
@@ -108,14 +119,14 @@ pub fn from_python(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(text.to_string().into());
     }
     if let Ok(dict) = value.cast::<PyDict>() {
-        return map_of(dict).map(Value::Object);
+        return map_nested(dict, deeper - 1).map(Value::Object);
     }
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
-        let items = value.try_iter()?.map(|item| item.and_then(|item| from_python(name, &item)));
+        let items = value.try_iter()?.map(|item| item.and_then(|item| nested(name, &item, deeper - 1)));
         return items.collect::<PyResult<Vec<_>>>().map(Value::Array);
     }
     if value.hasattr("tolist")? {
-        return from_python(name, &value.call_method0("tolist")?);
+        return nested(name, &value.call_method0("tolist")?, deeper - 1);
     }
     if value.hasattr("__fspath__")? {
         return Ok(value.str()?.to_string().into());
@@ -126,11 +137,15 @@ pub fn from_python(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 /// Converts a dict to a JSON object, in its order. A value that is None is left out: the parameter keeps its default.
 pub fn map_of(dict: &Bound<'_, PyDict>) -> PyResult<Map<String, Value>> {
+    map_nested(dict, DEEPEST)
+}
+
+fn map_nested(dict: &Bound<'_, PyDict>, deeper: usize) -> PyResult<Map<String, Value>> {
     let mut map = Map::new();
     for (name, value) in dict.iter() {
         let name = name.str()?.to_string();
         if !value.is_none() {
-            let value = from_python(&name, &value)?;
+            let value = nested(&name, &value, deeper)?;
             map.insert(name, value);
         }
     }

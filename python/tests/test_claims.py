@@ -402,3 +402,65 @@ def test_a_claim_may_be_defined_again(claim):
     attnlab.forget("mine.again")
     with pytest.raises(ValueError, match="unknown claim"):
         attnlab.check("mine.again")
+
+
+def test_outcomes_and_promises_fit_together(claim):
+    for promise, outcome, message in [
+        (attnlab.always(), 0.5, "returned = a number: must be a flag or a gap"),
+        (attnlab.mean_in(0, 1), True, "returned = a flag or a gap: must be a number"),
+    ]:
+        claim("mine.kinds", promise=promise)(lambda p, rng: outcome)
+        with pytest.raises(ValueError, match=message):
+            attnlab.check("mine.kinds")
+    nothing = float("nan")
+    for outcome, promise in [(attnlab.gap(nothing, 1.0, 0.0), attnlab.always()), (nothing, attnlab.mean_in(0, 1))]:
+        claim("mine.nan", promise=promise)(lambda p, rng: outcome)
+        found = attnlab.check("mine.nan")
+        assert found.verdict == "failed" and found.informative == 0
+        assert "mine.nan: failed" in repr(found)
+    claim("mine.nan", promise=attnlab.mean_in(0, 1), block=4)(lambda p, rng, n: np.full(n, nothing))
+    assert attnlab.check("mine.nan").verdict == "failed"
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        attnlab.mean_in(1, 0), attnlab.mean_in(float("nan"), 1), attnlab.at_least(2), attnlab.at_least(float("nan")),
+        attnlab.fails_at_most(-1),
+    ],
+)
+def test_promises_that_nothing_keeps(claim, promise):
+    with pytest.raises(ValueError, match="promise = .*: must be"):
+        claim("mine.promise", promise=promise)(lambda p, rng: True)
+    with pytest.raises(ValueError, match="promise = .*: must be"):
+        claim("mine.promise", promise=lambda p: promise)(lambda p, rng: True)
+
+
+def test_margins_are_numbers(claim):
+    with pytest.raises(ValueError, match="margin of a hypothesis = nan: must be a number"):
+        claim("mine.margin", hypotheses=[("x >= 0", lambda p: float("nan"))])(lambda p, rng: True)
+        attnlab.check("mine.margin")
+
+
+def test_a_trial_is_a_function(claim):
+    import functools
+
+    for trial in (functools.partial(lambda p, rng: True), print, attnlab.Paper):
+        with pytest.raises(TypeError, match="must be a function"):
+            claim("mine.callable")(trial)
+    with pytest.raises(TypeError, match="must be a function"):
+        claim("mine.callable", mutants=[attnlab.Mutant("m", "says", trial=3)])(lambda p, rng: True)
+
+
+def test_nested_values_are_refused():
+    endless = []
+    endless.append(endless)
+    deep = [1.0]
+    for _ in range(100_000):
+        deep = [deep]
+    for value in (endless, deep, {"a": endless}):
+        with pytest.raises(ValueError, match=" = a nested .*: must be nested at most"):
+            attnlab.check("aot.lemma1", delta=value)
+    # A list of this depth is also destroyed one level at a time.
+    while deep:
+        deep = deep[0] if isinstance(deep, list) else None

@@ -167,3 +167,10 @@ def test_a_catalogue_file(command, tmp_path, capfd):
     (tmp_path / "broken.py").write_text("1 / 0")
     command("--catalogue", "broken.py", "list", status=2)
     command("--catalogue", "mine.py", "check", "mine.fair", "--set", "heads=2", status=2)
+
+
+@pytest.mark.parametrize("shards", [0, -1, 1.5, 10**9, "2"])
+def test_numbers_of_shards(shards, tmp_path):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        with pytest.raises(ValueError, match="shards = .*: must be a whole number from 1 to 10000"):
+            attnlab.sweep(PLAN, out=tmp_path, executor=pool, shards=shards, progress=False)

@@ -251,3 +251,33 @@ def test_a_check_goes_on_until_it_decides():
     decided = attnlab.check("denoise.a23", trials=20, until_decided=True)
     assert once.verdict == "inconclusive" and decided.verdict == "supported"
     assert decided.trials > 20 and decided.looks[0] == 20
+
+
+@pytest.mark.parametrize("how", ["interrupted", "in a daemon thread"])
+def test_the_interpreter_ends_after_what_is_under_way(how):
+    """A trial that is under way when the script ends: no thread calls an interpreter that is gone."""
+    code = f"""
+        import threading, attnlab
+        begun = threading.Event()
+        @attnlab.claim("mine.busy", statement="busy", trials=50)
+        def busy(p, rng):
+            begun.set()
+            return sum(rng.random() for _ in range(200_000)) > 0
+        if {how!r} == "interrupted":
+            class Report(attnlab._show.Silent):
+                def update(self, label, done, total):
+                    begun.wait()
+                    raise KeyboardInterrupt
+            attnlab._show.receiver = lambda progress: Report()
+            try:
+                attnlab.check("mine.busy")
+            except KeyboardInterrupt:
+                pass
+        else:
+            threading.Thread(target=attnlab.check, args=["mine.busy"], daemon=True).start()
+            begun.wait()
+        print("ended", flush=True)
+    """
+    work = python(code)
+    out, err = work.communicate(timeout=120)
+    assert (work.returncode, out) == (0, "ended\n"), err
