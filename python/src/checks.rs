@@ -122,7 +122,10 @@ pub fn check_claim(
     run(py, report, move |meter| checked(&claim, &set, &options, seeds, meter))
 }
 
-/// Runs one trial of a claim in the thread of the caller, so that a debugger sees it: (kind, numbers, witness).
+/// Kind of an outcome, its parts, its witness.
+type OneTrial = (&'static str, Vec<Py<PyAny>>, Py<PyAny>);
+
+/// Runs one trial of a claim in the thread of the caller, so that a debugger sees it.
 #[pyfunction]
 pub fn run_trial(
     py: Python<'_>,
@@ -130,7 +133,7 @@ pub fn run_trial(
     number: &Bound<'_, PyAny>,
     seed: &Bound<'_, PyAny>,
     set: &Bound<'_, PyDict>,
-) -> PyResult<(&'static str, Vec<Py<PyAny>>, Py<PyAny>)> {
+) -> PyResult<OneTrial> {
     let claim = catalogue().claim(name).raised()?.clone();
     let params = Params::resolve(&claim.schema(), &map_of(set)?).raised()?;
     claim.validate(&params).raised()?;

@@ -174,8 +174,9 @@ fn sweeps_are_compared_cell_by_cell() {
     let ends = "Give a folder that `attnlab reproduce` or `attnlab sweep` wrote";
     assert!(refused(&nowhere).contains("there is no such folder") && refused(&nowhere).ends_with(ends));
     assert!(refused(folder.path()).contains("it has no run.json"));
-    let rows = folder.path().join("a/rows.jsonl");
-    let text = std::fs::read_to_string(&rows).unwrap();
-    std::fs::write(&rows, &text[..=text.find('\n').unwrap()]).unwrap();
-    assert!(refused(&folder.path().join("a")).contains("799 of 800 trials are missing"));
+    let (half, out) =
+        (GridOptions { shard: "0/2".parse().unwrap(), ..GridOptions::default() }, folder.path().join("half"));
+    let sweep = Sweep::parse("claim = 'toy.fair'\ntrials = 400\n", "example.toml".as_ref()).unwrap();
+    sweep::run(&sweep, &catalogue, &out, half, &Silent).unwrap();
+    assert!(refused(&out).contains("200 of 400 trials are missing"));
 }
