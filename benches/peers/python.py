@@ -1,16 +1,15 @@
 """What the package costs beside the library and beside NumPy, in one run: `python benches/peers/python.py`.
 
-Medians of 21 runs each, with the ratio or the difference that docs/python.md promises.
+Each line is the median of 21 rounds, in which all take turns, with the smallest and the largest.
 """
 
-import statistics
 import time
 
 import numpy as np
 
 import attnlab
 
-SIZE, TRIALS = 10_000, 256
+ROUNDS, SIZE, TRIALS = 21, 10_000, 256
 
 
 @attnlab.claim("bench.one", statement="$|\\bar x| < 1$.", trials=TRIALS)
@@ -23,29 +22,39 @@ def block(p, rng, trials):
     return abs(rng.normal(size=(trials, SIZE)).mean(axis=1)) < 1
 
 
-def seconds(work):
-    def once():
-        begun = time.perf_counter()
-        work()
-        return time.perf_counter() - begun
+def draw(rng):
+    return abs(rng.normal(size=(TRIALS, SIZE)).mean(axis=1)) < 1
 
+
+def seconds(work):
+    begun = time.perf_counter()
     work()
-    return statistics.median(once() for _ in range(21))
+    return time.perf_counter() - begun
+
+
+def spread(values):
+    values = sorted(values)
+    return f"{values[len(values) // 2]:.2f} [{values[0]:.2f}, {values[-1]:.2f}]"
 
 
 def main():
-    found = []
-
-    def check():
-        found.append(attnlab.check("aot.lemma1", trials=20))
-
-    around, inside = seconds(check), statistics.median(v.wall_s for v in found)
-    print(f"a check: {1e3 * around:.2f} ms, {1e3 * (around - inside):.2f} ms of them outside of the library")
-    bare = seconds(lambda: abs(np.random.default_rng(1).normal(size=(TRIALS, SIZE)).mean(axis=1)) < 1)
-    same = seconds(lambda: abs(attnlab.generator(1, "bench").normal(size=(TRIALS, SIZE)).mean(axis=1)) < 1)
-    print(f"{TRIALS} trials of {SIZE} normal numbers: NumPy {1e3 * bare:.2f} ms; on a stream of the library {same / bare:.2f} times")
-    for name in ("bench.block", "bench.one"):
-        print(f"  {name}: {seconds(lambda: attnlab.check(name)) / bare:.2f} times NumPy")
+    outside = []
+    for _ in range(ROUNDS):
+        verdicts = []
+        around = seconds(lambda: verdicts.append(attnlab.check("aot.lemma1", trials=20)))
+        outside.append(1e3 * (around - verdicts[0].wall_s))
+    print(f"a check, ms outside of the library: {spread(outside)}")
+    runs = {
+        "NumPy's own generator": lambda: draw(np.random.default_rng(1)),
+        "a stream of the library": lambda: draw(attnlab.generator(1, "bench")),
+        "a claim in blocks": lambda: attnlab.check("bench.block"),
+        "a claim, trial by trial": lambda: attnlab.check("bench.one"),
+    }
+    rounds = [{name: seconds(run) for name, run in runs.items()} for _ in range(ROUNDS)]
+    bare, *others = runs
+    print(f"{TRIALS} trials of {SIZE} normal numbers, {bare}: {spread([1e3 * r[bare] for r in rounds])} ms")
+    for name in others:
+        print(f"  {name}, times that: {spread([r[name] / r[bare] for r in rounds])}")
 
 
 if __name__ == "__main__":

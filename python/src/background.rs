@@ -130,18 +130,18 @@ pub fn run<T: Send + 'static>(
     let report = report.filter(|r| !r.is_none());
     let meter = Arc::new(Meter::default());
     let (sender, receiver) = channel();
-    let own = meter.clone();
+    let shared = meter.clone();
     // A process that was forked has none of the threads that its parent had started.
     let forked = std::process::id() != loaded_by();
     let under_way = UnderWay::begin();
     std::thread::spawn(move || {
         let _under_way = under_way;
-        let found = match forked {
-            true => on_threads(0, || work(&own)),
-            false => work(&own),
+        let outcome = match forked {
+            true => on_threads(0, || work(&shared)),
+            false => work(&shared),
         };
         // Nobody listens any more after Ctrl-C.
-        let _ = sender.send(found);
+        let _ = sender.send(outcome);
     });
     // A receiver may be used by one thread at a time, which the lock tells the compiler.
     let receiver = Mutex::new(receiver);
@@ -152,9 +152,9 @@ pub fn run<T: Send + 'static>(
         })
     };
     let mut shown = false;
-    let found = loop {
+    let outcome = loop {
         match wait(LOOK) {
-            Ok(found) => break found,
+            Ok(outcome) => break outcome,
             Err(RecvTimeoutError::Disconnected) => {
                 let text = "the computation ended by a panic, which is a defect of attnlab; its message is on \
                             standard error";
@@ -181,5 +181,5 @@ pub fn run<T: Send + 'static>(
     if let Some(report) = report.filter(|_| shown) {
         meter.show(report)?;
     }
-    found.map_err(exception)
+    outcome.map_err(exception)
 }

@@ -40,7 +40,7 @@ impl Checked {
 
     /// The mutants as dicts: what `attnlab check --mutants --json` prints.
     fn mutants(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-        let one = |m: &MutantResult| -> PyResult<Py<PyAny>> {
+        let as_dict = |m: &MutantResult| -> PyResult<Py<PyAny>> {
             let dict = serialised(py, &m.first.report)?;
             let bound = dict.bind(py);
             bound.set_item("mutant", &m.name)?;
@@ -49,7 +49,7 @@ impl Checked {
             bound.set_item("says", &m.says)?;
             Ok(dict)
         };
-        self.mutants.iter().map(one).collect()
+        self.mutants.iter().map(as_dict).collect()
     }
 
     /// The card as HTML.
@@ -79,10 +79,10 @@ pub fn run<T: Send + 'static>(
     work: impl FnOnce(&background::Meter) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     take_raised();
-    let found = background::run(py, report, work);
-    match (found, take_raised()) {
+    let outcome = background::run(py, report, work);
+    match (outcome, take_raised()) {
         (Err(_), Some(raised)) => Err(raised),
-        (found, _) => found,
+        (outcome, _) => outcome,
     }
 }
 
@@ -104,8 +104,8 @@ pub fn check_claim(
     report: Option<&Bound<'_, PyAny>>,
     toy: bool,
 ) -> PyResult<Checked> {
-    let all: Catalogue = if toy { toys() } else { catalogue() };
-    let claim = all.claim(name).raised()?.clone();
+    let catalogue: Catalogue = if toy { toys() } else { catalogue() };
+    let claim = catalogue.claim(name).raised()?.clone();
     let set = map_of(set)?;
     let options = CheckOptions {
         seed: whole("seed", seed, 0)?,
@@ -167,17 +167,17 @@ fn checked(
     progress: &dyn Progress,
 ) -> Result<Checked> {
     on_threads_of(Some(&**claim), None, || {
-        let found = check(&**claim, set, options, progress)?;
+        let report = check(&**claim, set, options, progress)?;
         let mut mutants = vec![];
         if let Some(seeds) = seeds {
             // A mutant must be refuted by the default number of trials, not by the user's.
             let options = CheckOptions { trials: None, ..options.clone() };
-            for own in claim.mutants() {
-                let found = mutant(&claim.sheet().id, &own, &options, seeds, progress)?;
-                mutants.push(MutantResult::here(&own, found));
+            for variant in claim.mutants() {
+                let result = mutant(&claim.sheet().id, &variant, &options, seeds, progress)?;
+                mutants.push(MutantResult::here(&variant, result));
             }
         }
-        Ok(Checked { found: report::Checked::here(claim, found), mutants })
+        Ok(Checked { found: report::Checked::here(claim, report), mutants })
     })
 }
 
@@ -192,11 +192,11 @@ pub fn write_report(
 ) -> PyResult<Vec<String>> {
     let mut checks: Vec<report::Checked> = verdicts.iter().map(|v| v.found.clone()).collect();
     let mut mutants: Vec<MutantResult> = verdicts.iter().flat_map(|v| v.mutants.clone()).collect();
-    let all = catalogue();
+    let catalogue = catalogue();
     run(py, None, move |_| {
         let contents = match folders.is_empty() {
             true => Contents::default(),
-            false => Contents::of_folders(&folders, &all, partial)?,
+            false => Contents::of_folders(&folders, &catalogue, partial)?,
         };
         checks.extend(contents.checks.clone());
         mutants.extend(contents.mutants.clone());
@@ -208,7 +208,7 @@ pub fn write_report(
             tables: &[],
             pictures: &contents.pictures,
             audit: contents.audit()?.as_ref(),
-            catalogue: &all,
+            catalogue: &catalogue,
         })?;
         let advice = "Choose a file that you may write with out=";
         store::replace(&out, &html).map_err(|e| Error::io(&out, e, advice))?;

@@ -1,20 +1,21 @@
 //! Claims written in Python: the trial, the hypotheses and the promise are functions of Python, everything else is
 //! the library's.
 
-use crate::convert::{Raised, from_python, map_of, object};
+mod outcomes;
+mod spec;
+
+pub use spec::of_spec;
+
+use crate::convert::{object, refused};
 use crate::stream::Stream;
 use attnlab_core::error::{Error, Result};
-use attnlab_core::params::{Domain, Fallback, Params, Schema, Spec};
+use attnlab_core::params::{Params, Schema};
 use attnlab_core::rng::Streams;
-use attnlab_lab::claim::{
-    Claim, Hypothesis, Judgement, Kind, Mutant, Outcome, Paper, Promise, Relation, Sheet, VerdictKind, Witness, verdict,
-};
-use attnlab_lab::run::store;
-use pyo3::exceptions::{PyArithmeticError, PyValueError};
+use attnlab_lab::claim::{Claim, Hypothesis, Judgement, Mutant, Outcome, Promise, Sheet, verdict};
+use outcomes::{block_of, outcome_of, promise_of};
+use pyo3::exceptions::PyArithmeticError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
-use serde_json::{Map, Value};
-use std::collections::HashSet;
+use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A function of Python that any thread may clone.
@@ -38,23 +39,9 @@ fn raised(py: Python<'_>, id: &str, error: PyErr) -> Error {
     if error.is_instance_of::<PyArithmeticError>(py) || algebra().unwrap_or(false) {
         return Error::undefined(error.value(py).to_string());
     }
-    let found = Error::invalid(id, &error, "must not raise an exception");
+    let refusal = Error::invalid(id, &error, "must not raise an exception");
     *RAISED.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-    found
-}
-
-/// Returns a text for the rest of the process. Sheets, names and papers are of that kind in the library; each text is
-/// kept once, so that a cell of a notebook that runs again takes no more memory.
-fn kept(text: &str) -> &'static str {
-    static ALL: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
-    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-    let all = all.get_or_insert_default();
-    if let Some(found) = all.get(text) {
-        return found;
-    }
-    let new: &'static str = Box::leak(text.to_string().into_boxed_str());
-    all.insert(new);
-    new
+    refusal
 }
 
 /// A promise: fixed, or a function of the parameters.
@@ -132,24 +119,18 @@ impl PythonClaim {
     }
 
     fn margin(&self, py: Python<'_>, margin: &Function, params: &Params) -> PyResult<f64> {
-        let found = margin.bind(py).call1((self.parameters(py, params)?,))?;
-        let margin: f64 = found.extract()?;
-        match margin.is_nan() {
-            true => Err(crate::convert::refused(
-                "margin of a hypothesis",
-                &found,
-                "must be a number, negative where it fails",
-            )),
-            false => Ok(margin),
-        }
+        let returned = margin.bind(py).call1((self.parameters(py, params)?,))?;
+        let margin: f64 = returned.extract()?;
+        let allowed = "must be a number, negative where it fails";
+        if margin.is_nan() { Err(refused("margin of a hypothesis", &returned, allowed)) } else { Ok(margin) }
     }
 
     fn promised(&self, params: &Params) -> PyResult<Promise> {
         match &self.promise {
             Told::Fixed(promise) => Ok(*promise),
             Told::Called(function) => Python::attach(|py| {
-                let found = function.bind(py).call1((self.parameters(py, params)?,))?;
-                promise_of(&found)
+                let returned = function.bind(py).call1((self.parameters(py, params)?,))?;
+                promise_of(&returned)
             }),
         }
     }
@@ -231,12 +212,12 @@ impl Claim for PythonClaim {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         Python::attach(|py| {
-            let one = |(name, printed, margin): &(&'static str, &'static str, Function)| {
+            let hypothesis = |(name, printed, margin): &(&'static str, &'static str, Function)| {
                 // `validate` has called it at these parameters; NaN does not hold.
                 let margin = self.margin(py, margin, params).unwrap_or(f64::NAN);
                 Hypothesis::new(name, printed, margin)
             };
-            self.body.hypotheses.iter().map(one).collect()
+            self.body.hypotheses.iter().map(hypothesis).collect()
         })
     }
 
@@ -250,7 +231,7 @@ impl Claim for PythonClaim {
         let promise = self.promise(params);
         let about_means = matches!(promise, Promise::MeanIn(..));
         for outcome in outcomes {
-            let (found, allowed) = match outcome {
+            let (returned, allowed) = match outcome {
                 Outcome::Value { .. } if !about_means => {
                     ("a number", "must be a flag or a gap; only mean_in is about numbers. Write return bool(..)")
                 }
@@ -259,7 +240,7 @@ impl Claim for PythonClaim {
                 }
                 _ => continue,
             };
-            return Err(Error::invalid(format!("what the trial of {} returned", self.id()), found, allowed));
+            return Err(Error::invalid(format!("what the trial of {} returned", self.id()), returned, allowed));
         }
         verdict::judge_with(promise, None, false, outcomes, level)
     }
@@ -280,271 +261,4 @@ impl Claim for PythonClaim {
         let code = Python::attach(|py| self.body.code.bind(py).call0()?.extract::<String>());
         Some(code.unwrap_or_else(|_| "unknown code".into()))
     }
-}
-
-/// Reads ("always",), ("at-least", q), ("fails-at-most", ε) or ("mean-in", low, high).
-fn promise_of(value: &Bound<'_, PyAny>) -> PyResult<Promise> {
-    let parts: &Bound<'_, PyTuple> = value.cast().map_err(|_| wrong_promise(value))?;
-    let word = parts.get_item(0)?.to_string();
-    let real = |i: usize| -> PyResult<f64> { parts.get_item(i)?.extract() };
-    let promise = match (word.as_str(), parts.len()) {
-        ("always", 1) => Promise::Always,
-        ("at-least", 2) => Promise::AtLeast(real(1)?),
-        ("fails-at-most", 2) => Promise::FailsAtMost(real(1)?),
-        ("mean-in", 3) => Promise::MeanIn(real(1)?, real(2)?),
-        _ => return Err(wrong_promise(value)),
-    };
-    // Below 0 and above 1 they promise nothing; beyond the other end nothing can keep them.
-    let fits = match promise {
-        Promise::Always => true,
-        Promise::AtLeast(q) => q <= 1.0,
-        Promise::FailsAtMost(epsilon) => epsilon >= 0.0,
-        Promise::MeanIn(low, high) => low <= high,
-    };
-    let allowed =
-        "must be at_least(q) with q <= 1, fails_at_most(eps) with eps >= 0 or mean_in(low, high) with low <= high";
-    if fits { Ok(promise) } else { Err(crate::convert::refused("promise", value, allowed)) }
-}
-
-fn wrong_promise(value: &Bound<'_, PyAny>) -> PyErr {
-    let allowed = "must be attnlab.always(), at_least(q), fails_at_most(eps) or mean_in(low, high)";
-    crate::convert::refused("promise", value, allowed)
-}
-
-/// Reads the tuple that `attnlab._claims` makes of what a trial returns.
-fn outcome_of(value: &Bound<'_, PyAny>) -> PyResult<Outcome> {
-    let parts: &Bound<'_, PyTuple> = value.cast()?;
-    let word = parts.get_item(0)?.to_string();
-    let real = |i: usize| -> PyResult<f64> { parts.get_item(i)?.extract() };
-    let witness = witness_of(&parts.get_item(parts.len() - 1)?)?;
-    Ok(match word.as_str() {
-        "event" => Outcome::Event { holds: parts.get_item(1)?.extract()?, witness },
-        "gap" if real(1)?.is_nan() || real(2)?.is_nan() => not_a_number(),
-        "value" if real(1)?.is_nan() => not_a_number(),
-        "gap" => Outcome::Gap {
-            lhs: real(1)?,
-            rhs: real(2)?,
-            tol: real(3)?,
-            relation: match parts.get_item(4)?.to_string().as_str() {
-                "equal" => Relation::Equal,
-                "at-most" => Relation::AtMost,
-                other => {
-                    let error = Error::invalid("relation", other, "must be equal or at-most");
-                    return Err(error).raised();
-                }
-            },
-            witness,
-        },
-        "value" => Outcome::Value { value: real(1)?, witness },
-        _ => Outcome::uninformative(parts.get_item(1)?.to_string(), witness),
-    })
-}
-
-/// The outcome of a trial whose number is NaN: a failed computation.
-fn not_a_number() -> Outcome {
-    Outcome::failed(&Error::undefined("the trial returned NaN"))
-}
-
-/// Reads the pair that `attnlab._claims` makes of what a vectorised trial returns.
-fn block_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<Outcome>> {
-    let (word, all): (String, Bound<'_, PyAny>) = value.extract()?;
-    match word.as_str() {
-        "events" => {
-            let flags: Vec<bool> = all.extract()?;
-            Ok(flags.into_iter().map(|holds| Outcome::Event { holds, witness: Witness::new() }).collect())
-        }
-        "values" => {
-            let numbers: Vec<f64> = all.extract()?;
-            let outcome = |value: f64| match value.is_nan() {
-                true => not_a_number(),
-                false => Outcome::Value { value, witness: Witness::new() },
-            };
-            Ok(numbers.into_iter().map(outcome).collect())
-        }
-        _ => all.try_iter()?.map(|found| outcome_of(&found?)).collect(),
-    }
-}
-
-fn witness_of(value: &Bound<'_, PyAny>) -> PyResult<Witness> {
-    let dict: &Bound<'_, PyDict> = value.cast()?;
-    let mut witness = Witness::new();
-    for (name, value) in dict.iter() {
-        let name = name.to_string();
-        let value = match value.extract::<f64>() {
-            Ok(x) if !x.is_finite() => store::number(x),
-            _ => from_python(&name, &value)?,
-        };
-        witness.insert(name, value);
-    }
-    Ok(witness)
-}
-
-/// Makes a claim from the dict that `attnlab.claim` writes.
-///
-/// # Errors
-/// An entry that is missing or of another type; words that the library does not know.
-pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
-    let get = |name| needed(spec, name);
-    let text = |name| get(name)?.extract::<String>();
-    let maybe = |name| get(name)?.extract::<Option<String>>();
-    let function = |value: Bound<'_, PyAny>| Arc::new(value.unbind());
-    let mut described = vec![];
-    let mut variants = vec![];
-    for variant in get("mutants")?.try_iter()? {
-        let variant = variant?;
-        let part = |name: &str| variant.get_item(name);
-        let name: String = part("name")?.extract()?;
-        let set = map_of(part("set")?.cast()?)?;
-        let says = part("says")?.extract()?;
-        described.push(attnlab_lab::claim::Variant {
-            name: name.clone(),
-            constants: Map::new(),
-            set: set.clone(),
-            says,
-        });
-        variants.push(Variant {
-            name: kept(&name),
-            trial: function(part("trial")?),
-            promise: told(&part("promise")?)?,
-            set: set.into_iter().map(|(name, v)| (kept(&name), v)).collect(),
-        });
-    }
-    let sheet = Sheet {
-        id: text("id")?,
-        title: text("title")?,
-        paper: paper_of(&get("paper")?)?,
-        place: text("place")?,
-        kind: word("kind", &text("kind")?)?,
-        expected: verdict_of(&text("expected")?)?,
-        own: get("own")?.extract()?,
-        statement: text("statement")?,
-        holds: None,
-        class: None,
-        print: None,
-        witness: None,
-        range: None,
-        tolerance: maybe("tolerance")?,
-        checked: vec![],
-        mutants: described,
-    };
-    let mut hypotheses = vec![];
-    for entry in get("hypotheses")?.try_iter()? {
-        let (name, printed, margin): (String, String, Py<PyAny>) = entry?.extract()?;
-        hypotheses.push((kept(&name), kept(&printed), Arc::new(margin)));
-    }
-    let params = get("params")?.try_iter()?;
-    let schema = params.map(|spec| spec_of(&spec?)).collect::<PyResult<_>>()?;
-    let body = Body {
-        sheet: Box::leak(Box::new(sheet)),
-        schema,
-        hypotheses,
-        trials: crate::convert::whole("trials", &get("trials")?, 1)?,
-        seconds: get("seconds")?.extract()?,
-        memory: get("memory")?.extract()?,
-        code: function(get("code")?),
-        parameters: function(get("parameters")?),
-        generator: function(get("generator")?),
-        variants,
-        block: crate::convert::whole("block", &get("block")?, 1)?,
-    };
-    Ok(Arc::new(PythonClaim {
-        body: Arc::new(body),
-        trial: function(get("trial")?),
-        promise: told(&get("promise")?)?,
-        variant: false,
-        made: Mutex::default(),
-    }))
-}
-
-fn needed<'py>(spec: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let missing = || PyValueError::new_err(format!("{name} is required"));
-    spec.get_item(name)?.ok_or_else(missing)
-}
-
-fn told(value: &Bound<'_, PyAny>) -> PyResult<Told> {
-    match value.is_callable() {
-        true => Ok(Told::Called(Arc::new(value.clone().unbind()))),
-        false => promise_of(value).map(Told::Fixed),
-    }
-}
-
-fn paper_of(value: &Bound<'_, PyAny>) -> PyResult<&'static Paper> {
-    let text = |name: &str| -> PyResult<&'static str> { Ok(kept(&value.get_item(name)?.extract::<String>()?)) };
-    static ALL: Mutex<Vec<&'static Paper>> = Mutex::new(vec![]);
-    let paper = Paper {
-        key: text("key")?,
-        title: text("title")?,
-        authors: text("authors")?,
-        venue: text("venue")?,
-        year: value.get_item("year")?.extract()?,
-        link: text("link")?,
-    };
-    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-    let same = |p: &&&Paper| p.cite() == paper.cite() && p.key == paper.key;
-    if let Some(found) = all.iter().find(same) {
-        return Ok(found);
-    }
-    let new: &'static Paper = Box::leak(Box::new(paper));
-    all.push(new);
-    Ok(new)
-}
-
-fn word(name: &'static str, text: &str) -> PyResult<Kind> {
-    const ALL: [(&str, Kind); 5] = [
-        ("probability", Kind::Probability),
-        ("identity", Kind::Identity),
-        ("bound", Kind::Bound),
-        ("existence", Kind::Existence),
-        ("law", Kind::Law),
-    ];
-    let found = ALL.iter().find(|(word, _)| *word == text);
-    let unknown = || Error::unknown(name, text, ALL.iter().map(|(word, _)| *word));
-    found.map(|(_, kind)| *kind).ok_or_else(unknown).raised()
-}
-
-fn verdict_of(text: &str) -> PyResult<VerdictKind> {
-    let found = VerdictKind::ALL.into_iter().find(|v| v.name() == text);
-    let unknown = || Error::unknown("verdict", text, VerdictKind::ALL.iter().map(|v| v.name()));
-    found.ok_or_else(unknown).raised()
-}
-
-/// Makes an entry of a schema from a dict.
-fn spec_of(value: &Bound<'_, PyAny>) -> PyResult<Spec> {
-    let entry = map_of(value.cast()?)?;
-    let text = |name: &str| kept(entry.get(name).and_then(Value::as_str).unwrap_or_default());
-    let real = |name: &str, default: f64| entry.get(name).and_then(Value::as_f64).unwrap_or(default);
-    let whole = |name: &str, default: u64| entry.get(name).and_then(Value::as_u64).unwrap_or(default);
-    let flag = |name: &str| entry.get(name).and_then(Value::as_bool).unwrap_or(false);
-    let domain = match text("kind") {
-        "whole" => Domain::Whole(whole("low", 1), whole("high", u64::MAX)),
-        "flag" => Domain::Flag,
-        "choice" => Domain::Choice(words_of(&entry)),
-        "vector" => Domain::Vector(&Domain::FINITE),
-        "matrix" => Domain::Matrix(&Domain::FINITE),
-        _ => Domain::Number {
-            low: real("low", f64::NEG_INFINITY),
-            low_in: flag("low_in"),
-            high: real("high", f64::INFINITY),
-            high_in: flag("high_in"),
-        },
-    };
-    Ok(Spec {
-        name: text("name"),
-        symbol: text("symbol"),
-        meaning: text("meaning"),
-        unit: text("unit"),
-        domain,
-        default: match entry.get("default") {
-            Some(value) => Fallback::Fixed(value.clone()),
-            None => Fallback::Required,
-        },
-        aliases: &[],
-    })
-}
-
-fn words_of(entry: &Map<String, Value>) -> &'static [&'static str] {
-    let words = entry.get("words").and_then(Value::as_array);
-    let words = words.into_iter().flatten().filter_map(Value::as_str);
-    let words: Vec<&'static str> = words.map(kept).collect();
-    Box::leak(words.into_boxed_slice())
 }

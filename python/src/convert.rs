@@ -87,7 +87,7 @@ pub fn from_python(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     nested(name, value, DEEPEST)
 }
 
-/// Depth to which lists and dicts may be nested.
+/// Depth to which lists and dicts may be nested: far beyond a witness, far below what a stack holds.
 const DEEPEST: usize = 32;
 
 fn nested(name: &str, value: &Bound<'_, PyAny>, deeper: usize) -> PyResult<Value> {

@@ -78,8 +78,8 @@ pub fn forget(id: &str) {
 #[pyfunction]
 #[pyo3(name = "entries")]
 pub fn list(py: Python<'_>, what: &str) -> PyResult<Vec<Py<PyAny>>> {
-    let found = cli::listed(&catalogue(), what).raised()?;
-    found.iter().map(|entry| to_python(py, entry, false)).collect()
+    let entries = cli::listed(&catalogue(), what).raised()?;
+    entries.iter().map(|entry| to_python(py, entry, false)).collect()
 }
 
 /// Shows the card of a claim, formula or experiment.
@@ -99,14 +99,14 @@ pub fn glossary(py: Python<'_>, word: Option<&str>) -> PyResult<Py<PyAny>> {
 #[pyfunction]
 pub fn evaluate(py: Python<'_>, name: &str, set: &Bound<'_, PyDict>) -> PyResult<Py<PyAny>> {
     let set = map_of(set)?;
-    let found = catalogue().formula(name).raised()?.evaluate(&set).raised()?;
+    let evaluated = catalogue().formula(name).raised()?.evaluate(&set).raised()?;
     let vector = |items: &Vec<Value>| items.iter().map(Value::as_f64).collect::<Option<Vec<f64>>>();
-    match &found.value {
+    match &evaluated.value {
         Value::Array(items) => match vector(items) {
             Some(numbers) => Ok(numbers.into_pyarray(py).into_any().unbind()),
             // A matrix, by its rows.
             None => {
-                let rows = to_python(py, &found.value, false)?;
+                let rows = to_python(py, &evaluated.value, false)?;
                 Ok(py.import("numpy")?.call_method1("array", (rows,))?.unbind())
             }
         },
@@ -128,8 +128,8 @@ pub fn cell(id: &str, set: &Bound<'_, PyDict>) -> PyResult<u64> {
 #[pyfunction]
 pub fn command(py: Python<'_>, arguments: Vec<String>) -> u8 {
     let catalogue = catalogue();
-    let all = std::iter::once("attnlab".to_string()).chain(arguments);
-    let status = py.detach(|| cli::run(&catalogue, all.map(Into::into)));
+    let words = std::iter::once("attnlab".to_string()).chain(arguments);
+    let status = py.detach(|| cli::run(&catalogue, words.map(Into::into)));
     if let Some(raised) = claims::take_raised() {
         raised.print(py);
     }

@@ -44,31 +44,31 @@ pub fn run_sweep(
     // The sweep file is an input of the run.
     let inputs = Inputs::default();
     let sweep = inputs.within(|| sweep_of(of))?;
-    let all = if toy { toys() } else { catalogue() };
+    let catalogue = if toy { toys() } else { catalogue() };
     let shard = shard_of(shard)?;
     run(py, report, move |meter| {
-        let plan = Plan::new(&sweep, &all)?;
+        let plan = Plan::new(&sweep, &catalogue)?;
         let options = GridOptions { shard, force, mix_builds, command: Some(&command) };
         let claim = plan.claim().map(|(claim, _)| claim);
         let work = || {
-            let found = sweep::run_plan(&plan, &out, options, meter)?;
+            let finished = sweep::run_plan(&plan, &out, options, meter)?;
             if shard.is_whole() {
-                sweep::write_results(&plan, &found.stored, &out)?;
+                sweep::write_results(&plan, &finished.stored, &out)?;
             }
-            Ok(found)
+            Ok(finished)
         };
-        let found = on_threads_of(claim, threads, || inputs.within(work))?;
-        Ok((found.resumed, found.computed, found.dropped))
+        let finished = on_threads_of(claim, threads, || inputs.within(work))?;
+        Ok((finished.resumed, finished.computed, finished.dropped))
     })
 }
 
 /// Returns the number of trials of a sweep, at most, and the id of its claim; None for an experiment.
 #[pyfunction]
 pub fn size_of_sweep(py: Python<'_>, of: &Bound<'_, PyAny>) -> PyResult<(u64, Option<String>)> {
-    let (sweep, all) = (sweep_of(of)?, catalogue());
+    let (sweep, catalogue) = (sweep_of(of)?, catalogue());
     // Without the interpreter: the cells are made on many threads, which call a claim written in Python.
     run(py, None, move |_| {
-        let plan = Plan::new(&sweep, &all)?;
+        let plan = Plan::new(&sweep, &catalogue)?;
         let claim = plan.claim().map(|(claim, _)| claim.sheet().id.clone());
         Ok((plan.cells.keys().iter().map(|cell| cell.trials).sum(), claim))
     })
@@ -84,12 +84,12 @@ fn sweep_of(of: &Bound<'_, PyAny>) -> PyResult<Sweep> {
 /// Merges the folders of the shards of one run into one folder.
 #[pyfunction]
 pub fn merge(py: Python<'_>, folders: Vec<PathBuf>, out: PathBuf, force: bool, mix_builds: bool) -> PyResult<Counts> {
-    let all = catalogue();
+    let catalogue = catalogue();
     run(py, None, move |_| {
         let options = MergeOptions { force, mix_builds };
-        let (plan, found) = sweep::merge_rows(&folders, &all, &out, options)?;
-        sweep::write_results(&plan, &found.stored, &out)?;
-        Ok((found.resumed, found.computed, found.dropped))
+        let (plan, finished) = sweep::merge_rows(&folders, &catalogue, &out, options)?;
+        sweep::write_results(&plan, &finished.stored, &out)?;
+        Ok((finished.resumed, finished.computed, finished.dropped))
     })
 }
 
@@ -118,13 +118,13 @@ pub fn run_experiment(
         let experiment = entry.configure(quick, None, &set)?;
         let command = folder::command(&entry, &*experiment, seed)?;
         let how = RunOptions { seed, force, mix_builds: false, shard, command: Some(&command) };
-        let found = experiment::run(&*experiment, &out, &how, meter)?;
+        let finished = experiment::run(&*experiment, &out, &how, meter)?;
         if shard.is_whole() {
             let _owner = Store::share(&out, &experiment::manifest(&*experiment, seed))?;
-            let figures = experiment.figures(&found.rows)?;
+            let figures = experiment.figures(&finished.rows)?;
             figure::write_all(&folder::with_size(figures, &entry, &*experiment)?, &out)?;
         }
-        Ok((found.resumed, found.computed, found.dropped))
+        Ok((finished.resumed, finished.computed, finished.dropped))
     })?;
     Ok((place, counts))
 }
@@ -132,13 +132,13 @@ pub fn run_experiment(
 /// Reads the rows of a folder as columns: a dict from names to (kind, values, flags of the values that are missing).
 #[pyfunction]
 pub fn read_rows<'py>(py: Python<'py>, folder: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-    let all = catalogue();
-    let (found, dropped) = run(py, None, move |_| {
-        let stored = folder::rows(&folder, &all)?;
+    let catalogue = catalogue();
+    let (named, dropped) = run(py, None, move |_| {
+        let stored = folder::rows(&folder, &catalogue)?;
         Ok((columns(&stored.rows()?)?, stored.dropped()))
     })?;
     let table = PyDict::new(py);
-    for column in found {
+    for column in named {
         table.set_item(&column.name, column_of(py, column.values)?)?;
     }
     let result = PyDict::new(py);
@@ -152,23 +152,23 @@ fn column_of<'py>(py: Python<'py>, values: Values) -> PyResult<(&'static str, Bo
         let missing = values.iter().map(Option::is_none).collect();
         (values.into_iter().map(|v| v.unwrap_or_else(|| none.clone())).collect(), missing)
     }
-    let (kind, all, missing) = match values {
+    let (kind, column, missing) = match values {
         Values::Whole(values) => {
-            let (all, missing) = split(values, 0);
-            let signed: Option<Vec<i64>> = all.iter().map(|n| i64::try_from(*n).ok()).collect();
-            let all = match signed {
+            let (numbers, missing) = split(values, 0);
+            let signed: Option<Vec<i64>> = numbers.iter().map(|n| i64::try_from(*n).ok()).collect();
+            let numbers = match signed {
                 Some(signed) => signed.into_pyarray(py).into_any(),
-                None => all.into_pyarray(py).into_any(),
+                None => numbers.into_pyarray(py).into_any(),
             };
-            ("whole", all, missing)
+            ("whole", numbers, missing)
         }
         Values::Number(values) => {
-            let (all, missing) = split(values, f64::NAN);
-            ("number", all.into_pyarray(py).into_any(), missing)
+            let (numbers, missing) = split(values, f64::NAN);
+            ("number", numbers.into_pyarray(py).into_any(), missing)
         }
         Values::Flag(values) => {
-            let (all, missing) = split(values, false);
-            ("flag", all.into_pyarray(py).into_any(), missing)
+            let (flags, missing) = split(values, false);
+            ("flag", flags.into_pyarray(py).into_any(), missing)
         }
         Values::Series(values) => {
             let missing = values.iter().map(Option::is_none).collect();
@@ -180,16 +180,16 @@ fn column_of<'py>(py: Python<'py>, values: Values) -> PyResult<(&'static str, Bo
             ("text", PyList::new(py, values)?.into_any(), missing)
         }
     };
-    Ok((kind, all, missing.into_pyarray(py).into_any()))
+    Ok((kind, column, missing.into_pyarray(py).into_any()))
 }
 
 /// Judges the cells of a sweep over a claim from its rows: what cells.jsonl holds.
 #[pyfunction]
 pub fn read_cells(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
-    let all = catalogue();
+    let catalogue = catalogue();
     let cells = run(py, None, move |_| {
-        let found = RunFolder::open(&folder, &all)?;
-        summarise(&found.plan, &found.stored)
+        let run_folder = RunFolder::open(&folder, &catalogue)?;
+        summarise(&run_folder.plan, &run_folder.stored)
     })?;
     cells.iter().map(|cell| serialised(py, cell)).collect()
 }
@@ -210,12 +210,12 @@ pub fn figures_of(
     folder: PathBuf,
     partial: bool,
 ) -> PyResult<Vec<(String, String, String, String, String)>> {
-    let all = catalogue();
+    let catalogue = catalogue();
     run(py, None, move |_| {
-        let found = RunFolder::open(&folder, &all)?;
+        let run_folder = RunFolder::open(&folder, &catalogue)?;
         let figures = match partial {
-            true => found.partial_figures()?,
-            false => found.figures()?,
+            true => run_folder.partial_figures()?,
+            false => run_folder.figures()?,
         };
         figures.iter().map(drawn).collect()
     })

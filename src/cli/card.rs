@@ -8,7 +8,21 @@ use serde_json::{Map, Value, json};
 
 const WIDTH: usize = 100;
 
-/// Returns the card of a claim as JSON.
+/// Returns what a list says of a claim, as JSON.
+pub fn claim_entry(claim: &dyn Claim) -> Map<String, Value> {
+    let sheet = claim.sheet();
+    let entry = [
+        ("id", json!(sheet.id)),
+        ("source", json!(sheet.source())),
+        ("title", json!(sheet.title)),
+        ("statement", json!(sheet.statement)),
+        ("kind", json!(sheet.kind)),
+        ("expected", json!(sheet.expected)),
+    ];
+    entry.map(|(name, value)| (name.to_string(), value)).into_iter().collect()
+}
+
+/// Returns the card of a claim as JSON: its entry in a list, and the rest.
 pub fn claim_json(claim: &dyn Claim) -> Value {
     let sheet = claim.sheet();
     let schema = claim.schema();
@@ -22,13 +36,7 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
             json!({ "name": m.name, "says": m.says(), "set": set })
         })
         .collect();
-    json!({
-        "id": sheet.id,
-        "source": sheet.source(),
-        "title": sheet.title,
-        "statement": sheet.statement,
-        "kind": sheet.kind,
-        "expected": sheet.expected,
+    let rest = json!({
         "corrected": sheet.holds,
         "own": sheet.own,
         "class": sheet.class,
@@ -40,7 +48,12 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
         "hypotheses": defaults.as_ref().map(|p| claim.hypotheses(p)),
         "trials": defaults.as_ref().map(|p| claim.default_trials(p)),
         "mutants": mutants,
-    })
+    });
+    let mut card = claim_entry(claim);
+    if let Value::Object(rest) = rest {
+        card.extend(rest);
+    }
+    Value::Object(card)
 }
 
 /// Returns the parameters of a schema as JSON: name, range, default, meaning.

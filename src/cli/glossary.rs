@@ -39,15 +39,15 @@ struct Entries {
 /// # Errors
 /// An unknown word.
 pub fn defined(catalogue: &Catalogue, word: Option<&str>) -> Result<Value> {
-    let found = entries(catalogue, word)?;
+    let entries = entries(catalogue, word)?;
     let object = |pairs: &[(&str, &str)]| -> Value {
         let pairs = pairs.iter().map(|(w, d)| (w.to_string(), json!(d)));
         Value::Object(pairs.collect())
     };
     Ok(json!({
-        "quantities": found.names,
-        "verdicts": object(&found.words),
-        "terms": object(&found.more),
+        "quantities": entries.names,
+        "verdicts": object(&entries.words),
+        "terms": object(&entries.more),
     }))
 }
 

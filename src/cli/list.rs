@@ -61,7 +61,7 @@ pub struct ShowArgs {
 /// # Errors
 /// An unknown id, or a beginning that no claim has.
 pub fn listed(catalogue: &Catalogue, what: &str) -> Result<Vec<Value>> {
-    let claim = |c: &Arc<dyn Claim>| claim_json(&**c);
+    let claim = |c: &Arc<dyn Claim>| Value::Object(card::claim_entry(&**c));
     Ok(match what {
         "claims" => catalogue.claims().map(claim).collect(),
         "formulas" => catalogue.formulas().map(formula_line).collect(),
@@ -240,18 +240,6 @@ fn formulas(catalogue: &Catalogue, out: &mut Out) -> Result<()> {
 
 fn papers(catalogue: &Catalogue) -> impl Iterator<Item = &Paper> {
     catalogue.rooms().iter().flat_map(|room| room.papers)
-}
-
-fn claim_json(claim: &dyn Claim) -> Value {
-    let sheet = claim.sheet();
-    json!({
-        "id": sheet.id,
-        "source": sheet.source(),
-        "title": sheet.title,
-        "statement": sheet.statement,
-        "kind": sheet.kind,
-        "expected": sheet.expected,
-    })
 }
 
 fn claims(claims: &[Arc<dyn Claim>], out: &mut Out) -> Result<()> {
