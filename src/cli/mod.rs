@@ -258,11 +258,11 @@ fn refusal(error: &clap::Error) -> Option<Error> {
     }
 }
 
-/// Strips an option as clap shows it: `--phi <PHI>` to `phi`, `<SHELL>` to `shell`.
+/// Strips an option as clap shows it: `--phi <PHI>` to `phi`, `--follow[=<SECONDS>]` to `follow`, `<SHELL>` to `shell`.
 fn option_name(option: &str) -> String {
     let name = option.split_whitespace().next().unwrap_or(option);
     match name.strip_prefix("--") {
-        Some(name) => name.to_string(),
+        Some(name) => name.split('[').next().unwrap_or(name).to_string(),
         None => name.trim_matches(['<', '>', '[', ']', '.']).to_lowercase(),
     }
 }

@@ -4,12 +4,13 @@ use super::open;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::{Out, Status, note};
-use attnlab_lab::folder::Contents;
+use attnlab_lab::command::{Out, Status, input, note, wait};
+use attnlab_lab::folder::{Contents, Follower, Look};
 use attnlab_lab::report::{self, Report};
 use attnlab_lab::run::store;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,9 +18,15 @@ Examples:
   attnlab report runs/reproduce runs/theorem1_map --out for-my-coauthor.html
   attnlab report --site site                     a page per claim and per paper, index.html before them
   attnlab report --open                          opens the file in the browser
+  attnlab report runs/icl --follow --open        a page of a run under way, which reloads itself
+  attnlab report /shared/runs/icl --follow=60    the same of a run on another machine
 
 Searches the folders and those below them for rows: verdicts of `attnlab reproduce`, and runs of
-experiments and sweeps. No trial is run; the file needs no network.";
+experiments and sweeps. No trial is run; the file needs no network.
+
+--follow looks every 10 seconds, or as many as it is given, and writes the page anew when rows or the losses of a
+training have grown, until every experiment and sweep there has all its rows; then the page is the report itself.
+Ctrl-C ends it before. Nothing is written into the folders of the runs. Verdicts are shown and not waited for.";
 
 /// Write one self-contained HTML file, or a site: verdicts with their evidence, figures, and the origin of each
 #[derive(clap::Args, Debug)]
@@ -37,6 +44,10 @@ pub struct Args {
     /// Draw runs with missing trials too, with a watermark; they are left out otherwise
     #[arg(long)]
     partial: bool,
+    /// Write the page of runs under way, and write it anew as rows and losses come in, until the runs have ended
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "10")]
+    #[arg(value_parser = input::seconds, conflicts_with = "site")]
+    follow: Option<Duration>,
     /// Open the file in the browser
     #[arg(long)]
     open: bool,
@@ -49,18 +60,13 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         None => (args.out.clone(), "file with --out"),
     };
     spare(&page, another)?;
+    if let Some(every) = args.follow {
+        return follow(args, every, catalogue, out);
+    }
     let contents = Contents::of_folders(&args.folders, catalogue, args.partial)?;
     contents.notes.iter().for_each(|text| note(text));
     let (command, audit) = (command(args), contents.audit()?);
-    let report = Report {
-        command: &command,
-        checks: &contents.checks,
-        mutants: &contents.mutants,
-        tables: &[],
-        pictures: &contents.pictures,
-        audit: audit.as_ref(),
-        catalogue,
-    };
+    let report = contents.report(&command, audit.as_ref(), catalogue);
     match &args.site {
         Some(folder) => write_site(&report, folder)?,
         None => write(&page, "--out", &report::html(&report)?)?,
@@ -70,6 +76,43 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         open::in_browser(&page);
     }
     Ok(Status::Expected)
+}
+
+/// Writes the page of runs under way, and again whenever they have grown: the report itself at their end, or the last page
+/// without its reloads where the user or an error ends that.
+fn follow(args: &Args, every: Duration, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
+    let command = command(args);
+    let mut follower = Follower::new(&args.folders, &command, every, catalogue);
+    let mut shown = false;
+    let ended = loop {
+        let (html, notes) = match follower.look(SystemTime::now()) {
+            Ok(Look::Unchanged) => (None, None),
+            Ok(Look::Page(html)) => (Some(html), None),
+            Ok(Look::Last { html, notes }) => (Some(html), Some(notes)),
+            Err(error) => break Err(error),
+        };
+        if let Some(html) = html {
+            write(&args.out, "--out", &html)?;
+            if !shown {
+                out.line(&args.out.display().to_string())?;
+                if args.open {
+                    open::in_browser(&args.out);
+                }
+            }
+            shown = true;
+        }
+        if let Some(notes) = notes {
+            notes.iter().for_each(|text| note(text));
+            return Ok(Status::Expected);
+        }
+        if !wait(every) {
+            break Ok(Status::Expected);
+        }
+    };
+    if let Some(html) = follower.without_reloads()? {
+        write(&args.out, "--out", &html)?;
+    }
+    ended
 }
 
 /// Writes a report to the file that `option` named.

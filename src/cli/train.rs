@@ -16,8 +16,9 @@ Examples:
   attnlab train language --set text=docs.jsonl --set tokenizer=gpt2 --set vocabulary=50304 --out runs/docs
 
 Networks need a build with the feature train: cargo run --features train -- train icl --quick.
-A line on standard error shows step, loss, rate and time left. A training that was stopped or killed
-goes on at its last checkpoint and ends with the same bits: give the same command again.";
+A line on standard error shows step, loss, rate and time left; `attnlab report DIR --follow` shows the
+curves on a page. A training that was stopped or killed goes on at its last checkpoint and ends with the
+same bits: give the same command again.";
 
 /// Train networks: `run` for the experiments that train
 #[derive(clap::Args, Debug)]

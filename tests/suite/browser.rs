@@ -7,13 +7,14 @@ use assert_cmd::Command;
 use attnlab::claim::{Params, Source, VerdictKind};
 use attnlab::error::Result;
 use attnlab::figure::{Axis, Cell, Figure, Heat, Panel, Point, Series};
-use attnlab::report::{Checked, MutantResult, Picture, Report, html, site};
-use attnlab::run::{CheckOptions, Origin, Silent, check};
+use attnlab::report::{Checked, Live, MutantResult, Picture, Report, Training, UnderWay, html, live_html, site};
+use attnlab::run::{CheckOptions, Origin, Silent, TrainingCurve, check};
 use attnlab::stats::Estimate;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::LazyLock;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// The browser of these tests, or the reason why there is none.
 static BROWSER: LazyLock<std::result::Result<PathBuf, String>> = LazyLock::new(find_browser);
@@ -320,6 +321,69 @@ fn the_site_is_walked_by_clicks() {
         let pages = told(show(browser, &path("profile"), &path("walk.html"), &options).stdout);
         let names = ["index.html", "aot.theorem1.html", &paper, "index.html"];
         assert_eq!(pages, json!(names.map(|name| json!([name, width]))));
+    }
+}
+
+/// Explores a page that reloads itself, and writes down what is left of that after its own reload.
+const RELOADED: &str = r##"<!DOCTYPE html><html><head><meta charset="utf-8"></head><body>
+<iframe style="border: 0; height: 900px; width: WIDTHpx"></iframe><script>
+const frame = document.querySelector("iframe");
+const view = () => {
+  const page = frame.contentDocument;
+  const shown = [...page.querySelectorAll(".claim[id]")].filter((claim) => !claim.hidden).map((claim) => claim.id);
+  const open = [...page.querySelectorAll("details[open]")].map((part) => part.id || part.className);
+  return { shown, open, order: page.getElementById("order").value, top: frame.contentWindow.scrollY,
+    wide: page.documentElement.scrollWidth };
+};
+const views = [];
+frame.addEventListener("load", () => {
+  const page = frame.contentDocument;
+  if (views.length === 0) {
+    page.querySelector(".chip[data-verdict=refuted]").click();
+    const order = page.getElementById("order");
+    order.value = "name";
+    order.dispatchEvent(new Event("change"));
+    page.getElementById("aot.lemma3").open = true;
+    page.querySelector("#figure-line details").open = true;
+    frame.contentWindow.scrollTo(0, 400);
+  }
+  views.push(view());
+  if (views.length < 3) return;
+  const out = document.createElement("pre");
+  out.id = "probe";
+  out.textContent = JSON.stringify(views.slice(0, 3));
+  document.body.append(out);
+});
+frame.src = "live.html";
+</script></body></html>"##;
+
+#[test]
+fn a_page_that_reloads_itself_keeps_its_view() {
+    let Some(browser) = browser("browser::a_page_that_reloads_itself_keeps_its_view") else {
+        return;
+    };
+    let curve = TrainingCurve::new(3000, &[600, 1200], &[2.0, 1.0], &[]);
+    let run = UnderWay {
+        folder: "/a/folder/with/a/name/that/is/longer/than/a/telephone/is/wide/and/has/no/space".into(),
+        id: "toy".into(),
+        rows: 3,
+        wanted: 8,
+        grown: UNIX_EPOCH,
+        stale: true,
+        trainings: vec![Training { name: "network = toy, trial 0".into(), curve }],
+        notes: vec![],
+    };
+    let live = Live { runs: &[run], every: Some(Duration::from_millis(200)) };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("live.html"), written(|report| live_html(report, &live))).unwrap();
+    for width in WIDTHS {
+        std::fs::write(path("frame.html"), RELOADED.replace("WIDTH", &width.to_string())).unwrap();
+        let options = ["--allow-file-access-from-files", "--dump-dom", "--window-size=1500,1000"];
+        let views = told(show(browser, &path("profile"), &path("frame.html"), &options).stdout);
+        let view = json!({ "shown": ["aot.lemma3", "aot.theorem1"], "open": ["aot.lemma3", "numbers"], "order": "name",
+            "top": 400, "wide": width });
+        assert_eq!(views, json!([view, view, view]));
     }
 }
 

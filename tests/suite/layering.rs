@@ -60,6 +60,7 @@ const OPEN_FILES: &[(&str, &str)] = &[
     ("crates/core/src/input.rs", "the door itself"),
     ("crates/lab/src/run/store", "rows and identity in the folder of a run"),
     ("crates/lab/src/run/checkpoints.rs", "checkpoints in the folder of a run"),
+    ("crates/lab/src/run/curve.rs", "curves of trainings in the folder of a run"),
     ("crates/lab/src/run/memory.rs", "free memory of the machine"),
     ("crates/lab/src/build.rs", "the program itself, whose hash tells its build"),
     ("crates/lab/src/run/origin.rs", "origins in the folder of a run; name of the processor"),

@@ -14,6 +14,7 @@ mod cli_train;
 mod cli_unroll;
 mod command_lines;
 mod docs;
+mod follow;
 mod gallery;
 mod inputs;
 mod kills;

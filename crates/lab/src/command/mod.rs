@@ -11,7 +11,7 @@ mod stop;
 pub use bar::Bar;
 pub use input::{Parameters, RowOptions};
 pub use out::{Out, note, pipe_closed, unwritten};
-pub use stop::{stop_after, stop_on_signals};
+pub use stop::{stop_after, stop_on_signals, wait};
 
 use attnlab_core::error::{Error, Result};
 

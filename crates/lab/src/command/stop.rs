@@ -55,6 +55,15 @@ pub fn stop_after(limit: Duration) -> Result<()> {
     Builder::new().spawn(wait).map(drop).map_err(|e| no_thread(1, &e))
 }
 
+/// Waits for this time; returns `false` as soon as the program is to stop.
+pub fn wait(time: Duration) -> bool {
+    let begun = Instant::now();
+    while !is_requested() && begun.elapsed() < time {
+        thread::sleep(LOOK.min(time.saturating_sub(begun.elapsed())));
+    }
+    !is_requested()
+}
+
 /// Asks all work to stop, waits for checkpoints for at most `patience`, and ends what goes on.
 fn stop(patience: Duration) {
     REQUESTED.store(true, Ordering::SeqCst);

@@ -1,9 +1,9 @@
 //! Contents of a report from folders of runs.
 
-use super::{RunFolder, has_rows, no_rows};
+use super::{RunFolder, follow, has_rows, no_rows};
 use crate::audit::{self, Summary};
 use crate::catalogue::Catalogue;
-use crate::report::{Checked, Found, MutantResult, Picture, VERDICTS, latest, restore};
+use crate::report::{Checked, Found, MutantResult, Picture, Report, UnderWay, VERDICTS, latest, restore};
 use crate::run::Row;
 use crate::run::store::{self, Manifest};
 use attnlab_core::error::{Error, Result};
@@ -20,8 +20,21 @@ pub struct Contents {
     pub pictures: Vec<Picture>,
     /// Rows of audits.
     audited: Vec<Row>,
+    /// Runs that lack rows, where they are followed.
+    pub(super) under_way: Vec<UnderWay>,
     /// Messages for the user about runs and rows that were left out, with the reason.
     pub notes: Vec<String>,
+}
+
+/// Treatment of runs that lack rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Incomplete {
+    /// Left out, with a note.
+    LeftOut,
+    /// Drawn with a watermark.
+    Watermarked,
+    /// Drawn with a watermark, as far as they can be, and listed as under way.
+    Followed,
 }
 
 /// Depth to which folders below the given ones are searched.
@@ -35,19 +48,30 @@ impl Contents {
     /// A folder without a run at or below it, a run of no experiment or claim of this catalogue, rows
     /// that cannot be drawn.
     pub fn of_folders(folders: &[PathBuf], catalogue: &Catalogue, partial: bool) -> Result<Contents> {
-        let mut runs: Vec<(PathBuf, Manifest)> = vec![];
-        for folder in folders {
-            for (path, manifest) in runs_below(folder)? {
-                if runs.iter().all(|(known, _)| *known != path) {
-                    runs.push((path, manifest));
-                }
-            }
-        }
+        let incomplete = if partial { Incomplete::Watermarked } else { Incomplete::LeftOut };
+        Self::of_runs(&runs_in(folders)?, catalogue, incomplete)
+    }
+
+    /// Collects these runs.
+    ///
+    /// # Errors
+    /// As [`Contents::of_folders`].
+    pub(super) fn of_runs(
+        runs: &[(PathBuf, Manifest)],
+        catalogue: &Catalogue,
+        incomplete: Incomplete,
+    ) -> Result<Contents> {
         let mut contents = Contents::default();
-        for (folder, manifest) in &runs {
-            contents.add(folder, manifest, catalogue, partial)?;
+        for (folder, manifest) in runs {
+            contents.add(folder, manifest, catalogue, incomplete)?;
         }
         Ok(contents)
+    }
+
+    /// Returns these contents as a report, with the command that writes it and the summary of its audits.
+    pub fn report<'a>(&'a self, command: &'a str, audit: Option<&'a Summary>, catalogue: &'a Catalogue) -> Report<'a> {
+        let (checks, mutants, pictures) = (&self.checks, &self.mutants, &self.pictures);
+        Report { command, checks, mutants, tables: &[], pictures, audit, catalogue }
     }
 
     /// Summarises the rows of all audits; None where there are none.
@@ -61,7 +85,7 @@ impl Contents {
         }
     }
 
-    fn add(&mut self, folder: &Path, manifest: &Manifest, catalogue: &Catalogue, partial: bool) -> Result<()> {
+    fn add(&mut self, folder: &Path, manifest: &Manifest, catalogue: &Catalogue, incomplete: Incomplete) -> Result<()> {
         if manifest.id == VERDICTS {
             return self.verdicts(folder, catalogue);
         }
@@ -69,13 +93,14 @@ impl Contents {
             self.audited.extend(store::read(folder)?.rows);
             return Ok(());
         }
-        if !has_rows(folder)? {
+        let followed = incomplete == Incomplete::Followed;
+        if !followed && !has_rows(folder)? {
             // A run without rows does not keep the others out of the report.
             let left_out = no_rows(folder);
             self.notes.push(format!("warning: left out: {left_out}"));
             return Ok(());
         }
-        let run = RunFolder::open(folder, catalogue)?;
+        let run = if followed { RunFolder::begun(folder, catalogue)? } else { RunFolder::open(folder, catalogue)? };
         if !manifest.mixed.is_empty() {
             self.notes.push(format!(
                 "note: {}: its rows were computed by several builds: {}",
@@ -84,7 +109,13 @@ impl Contents {
             ));
         }
         let missing = run.missing()?;
-        if missing.absent > 0 && !partial {
+        if missing.absent > 0 && followed {
+            let (under_way, pictures) = follow::under_way(&run, &missing)?;
+            self.under_way.push(under_way);
+            self.pictures.extend(pictures);
+            return Ok(());
+        }
+        if missing.absent > 0 && incomplete == Incomplete::LeftOut {
             self.notes.push(format!(
                 "warning: left out: {}: {} of {} trials are missing. Give the command that began the run \
                  again, or add --partial",
@@ -94,7 +125,7 @@ impl Contents {
             ));
             return Ok(());
         }
-        let pictures = run.pictures(partial)?;
+        let pictures = run.pictures(incomplete == Incomplete::Watermarked)?;
         if run.plan.claim().is_some() && pictures.is_empty() {
             let (id, folder) = (&manifest.id, folder.display());
             self.notes.push(format!(
@@ -121,6 +152,22 @@ impl Contents {
         }
         Ok(())
     }
+}
+
+/// Returns every folder at or below `folders` that holds a run, each once.
+///
+/// # Errors
+/// As [`runs_below`].
+pub(super) fn runs_in(folders: &[PathBuf]) -> Result<Vec<(PathBuf, Manifest)>> {
+    let mut runs: Vec<(PathBuf, Manifest)> = vec![];
+    for folder in folders {
+        for (path, manifest) in runs_below(folder)? {
+            if runs.iter().all(|(known, _)| *known != path) {
+                runs.push((path, manifest));
+            }
+        }
+    }
+    Ok(runs)
 }
 
 /// Returns every folder at or below `folder` that holds a run, in the order of their names.

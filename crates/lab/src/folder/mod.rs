@@ -1,10 +1,12 @@
 //! Stored runs: plan, rows, origin and figures of a folder of rows.
 
 mod contents;
+mod follow;
 mod keep;
 mod size;
 
 pub use contents::Contents;
+pub use follow::{Follower, Look, STALE_AFTER};
 pub use keep::{keep, list, note_dropped, note_shard, note_trials};
 pub use size::with_size;
 
@@ -16,7 +18,7 @@ use crate::figure::Figure;
 use crate::report::{Picture, VERDICTS};
 use crate::run::Origin;
 use crate::run::grid::Missing;
-use crate::run::store::{Frame, Manifest, Repair, Stored, row_files};
+use crate::run::store::{Frame, Manifest, Repair, SCHEMA, Stored, row_files};
 use crate::sweep::{self, Part, Plan};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
@@ -55,12 +57,28 @@ impl RunFolder {
     /// When the folder holds no run, a run that this catalogue does not know, a row that is not of the run, or no
     /// row yet.
     pub fn open(path: &Path, catalogue: &Catalogue) -> Result<Self> {
-        let plan = Plan::of_folder(path, catalogue)?;
-        let frame = Frame { manifest: &plan.manifest, cells: Some(plan.cells.table().clone()) };
-        let stored = Stored::scan(row_files(path)?, &frame)?;
-        if stored.is_empty() {
+        let run = Self::begun(path, catalogue)?;
+        if run.stored.is_empty() {
             return Err(no_rows(path));
         }
+        Ok(run)
+    }
+
+    /// Opens the folder of a run that may have no row yet.
+    ///
+    /// # Errors
+    /// As [`RunFolder::open`].
+    fn begun(path: &Path, catalogue: &Catalogue) -> Result<Self> {
+        let plan = Plan::of_folder(path, catalogue)?;
+        let Manifest { schema, build, .. } = &plan.manifest;
+        if *schema != SCHEMA {
+            let problem = format!(
+                "its rows have schema = {schema}, not {SCHEMA}. Read them with the build that wrote them: {build}"
+            );
+            return Err(Error::Content { path: path.to_path_buf(), problem });
+        }
+        let frame = Frame { manifest: &plan.manifest, cells: Some(plan.cells.table().clone()) };
+        let stored = Stored::scan(row_files(path)?, &frame)?;
         let mut origins = Origin::read(path)?;
         if origins.is_empty() {
             let command = match plan.experiment() {
@@ -146,27 +164,35 @@ impl RunFolder {
     /// # Errors
     /// As those.
     pub fn pictures(&self, partial: bool) -> Result<Vec<Picture>> {
+        let figures = if partial { self.partial_figures()? } else { self.figures()? };
+        Ok(figures.into_iter().map(|figure| self.picture(figure)).collect())
+    }
+
+    /// Adds seed and origin of the rows to a figure.
+    fn picture(&self, figure: Figure) -> Picture {
         let sheet = self.plan.claim().map(|(claim, _)| claim.sheet());
         let of_claim = sheet.map(|sheet| Source { paper: sheet.paper, place: &sheet.place });
-        let picture = |figure| Picture {
+        Picture {
             figure,
             seed: self.plan.manifest.seed,
             origins: self.origins.clone(),
             source: of_claim.or(self.entry.map(|entry| entry.source)),
             claim: sheet.map(|sheet| sheet.id.clone()),
-        };
-        let figures = if partial { self.partial_figures()? } else { self.figures()? };
-        Ok(figures.into_iter().map(picture).collect())
+        }
     }
+}
+
+/// Returns `true` if the rows of a run follow from its plan, which those of verdicts and audits do not.
+fn is_planned(manifest: &Manifest) -> bool {
+    ![VERDICTS, audit::ID].contains(&manifest.id.as_str())
 }
 
 /// Returns the frame of a run: with its cells, except for rows without a plan, such as verdicts, and for a run that
 /// measures files, which may be gone.
 fn frame_of<'a>(manifest: &'a Manifest, catalogue: &Catalogue) -> Result<Frame<'a>> {
-    let planned = ![VERDICTS, audit::ID].contains(&manifest.id.as_str());
     let known = catalogue.claim(&manifest.id).is_ok()
         || catalogue.experiment(&manifest.id).is_ok_and(|entry| !entry.measures_files());
-    match planned && known {
+    match is_planned(manifest) && known {
         true => Ok(Frame { manifest, cells: Some(Plan::of_manifest(manifest, catalogue)?.cells.table().clone()) }),
         false => Ok(Frame::without_cells(manifest)),
     }

@@ -118,6 +118,37 @@ addEventListener("keydown", (event) => {
   }
 });
 
+// The view of a page outlives a reload: place, unfolded parts, scrolled parts and choices.
+const parts = each("details, .wide");
+const partName = (part) => {
+  const owner = part.parentElement.closest("[id]");
+  return part.id || `${owner.id} ${[...owner.querySelectorAll("details, .wide")].indexOf(part)}`;
+};
+const keepView = () => {
+  const named = (of, value) => Object.fromEntries(parts.filter(of).map((part) => [partName(part), value(part)]));
+  history.replaceState({
+    top: scrollY,
+    open: named((part) => part.open, () => true),
+    left: named((part) => part.scrollLeft, (part) => part.scrollLeft),
+    controls: words && [words, byId("place"), byId("order")].map((control) => control.value),
+    chip: chips.findIndex((chip) => chip.getAttribute("aria-pressed") === "true"),
+  }, "");
+};
+const view = history.state;
+if (view) {
+  if (words && view.controls) {
+    [words.value, byId("place").value, byId("order").value] = view.controls;
+    order();
+    (chips[view.chip] ?? chips[0]).click();
+  }
+  for (const part of parts) {
+    if (part.tagName === "DETAILS") part.open = view.open[partName(part)] ?? false;
+    part.scrollLeft = view.left[partName(part)] ?? 0;
+  }
+  scrollTo(0, view.top);
+  history.replaceState(null, "");
+}
+
 // Folded claims are opened for paper, and folded again.
 let opened = [];
 addEventListener("beforeprint", () => {

@@ -10,6 +10,7 @@ mod card;
 mod head;
 mod level;
 mod links;
+mod live;
 mod math;
 mod picture;
 mod rows;
@@ -17,6 +18,7 @@ mod section;
 mod site;
 mod track;
 
+pub use live::{Live, Training, UnderWay, curves, live_html};
 pub use math::mathml;
 pub use rows::{Found, ID as VERDICTS, keep, latest, restore, row_name};
 pub use site::{File, INDEX, site};
@@ -148,11 +150,17 @@ impl Report<'_> {
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn html(report: &Report) -> Result<String> {
+    page(report, "")
+}
+
+/// Writes the page of a report, with `first` before everything else.
+fn page(report: &Report, first: &str) -> Result<String> {
     let (links, sections) = (Links::new(report), section::sections(report));
     let levels = level::levels(report.checks);
     let mut page = head::open("attnlab report", &links);
     head::bar(&mut page, report, &sections);
     page.push_str("<main id=\"top\">\n");
+    page.push_str(first);
     head::summary(&mut page, report, &levels);
     section::contents(&mut page, report, &links, &sections);
     for table in report.tables {

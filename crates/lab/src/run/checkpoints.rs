@@ -184,16 +184,30 @@ fn damaged(path: &Path) -> String {
     format!("{path} is damaged: going on from the checkpoint before it, or from the start")
 }
 
+/// Least time between two files of a training's curve.
+const BETWEEN_CURVES: Duration = Duration::from_secs(1);
+
 /// Clock of a long trial: steps per second and time left.
 pub struct Clock {
     started: Instant,
     from: u64,
+    /// Time at which the curve was last due.
+    curve: Option<Instant>,
 }
 
 impl Clock {
     /// Starts the clock at a step, which is not 0 after a resume.
     pub fn new(from: u64) -> Self {
-        Clock { started: Instant::now(), from }
+        Clock { started: Instant::now(), from, curve: None }
+    }
+
+    /// Returns `true` if the last file of the curve is long enough ago, and takes now as the time of the next.
+    pub(super) fn is_due(&mut self) -> bool {
+        let due = self.curve.is_none_or(|last| last.elapsed() >= BETWEEN_CURVES);
+        if due {
+            self.curve = Some(Instant::now());
+        }
+        due
     }
 
     /// Returns the line of progress at a step.

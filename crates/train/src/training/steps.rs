@@ -7,7 +7,7 @@ use crate::model::{Model, Tensor, read};
 use attnlab_core::error::{Error, Result, non_negative};
 use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::ranges::{Ranges, table, whole};
-use attnlab_lab::run::{Clock, Progress, TrialContext};
+use attnlab_lab::run::{Clock, Progress, TrainingCurve, TrialContext};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -171,7 +171,7 @@ pub fn train(
         trainer: Trainer::new(task, model, plan, streams)?,
     };
     let resumed = run.restore(context.progress)?;
-    let clock = Clock::new(resumed);
+    let mut clock = Clock::new(resumed);
     while run.state.step < plan.steps {
         run.step()?;
         let step = run.state.step;
@@ -183,8 +183,8 @@ pub fn train(
             return Err(Error::Stopped { done: step, all: plan.steps, what: "steps", kept: run.checkpoints.is_some() });
         }
         if step.is_multiple_of(plan.report_every) || step == plan.steps {
-            let loss = run.state.history.losses.last().copied();
-            context.progress.line(&clock.line(label, step, plan.steps, loss));
+            let TrainingHistory { steps, losses, held_out, .. } = &run.state.history;
+            context.report(&mut clock, label, &TrainingCurve::new(plan.steps, steps, losses, held_out))?;
         }
     }
     Ok(Trained { model: run.trainer.model, history: run.state.history, resumed })

@@ -3,7 +3,7 @@
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::ranges::Ranges;
-use attnlab_lab::run::{Progress, Silent, TrialContext};
+use attnlab_lab::run::{Progress, Silent, TrainingCurve, TrialContext};
 use attnlab_theory::sample::Functions;
 use attnlab_train::model::{ComputeDevice, Input, Model, ModelConfig, preset};
 use attnlab_train::training::in_context::InContextTask;
@@ -195,8 +195,16 @@ fn a_resumed_run_is_the_same_to_the_bit() {
     };
     assert_eq!(
         names(),
-        ["step-000000008.json", "step-000000008.safetensors", "step-000000011.json", "step-000000011.safetensors"]
+        [
+            "curve.json",
+            "step-000000008.json",
+            "step-000000008.safetensors",
+            "step-000000011.json",
+            "step-000000011.safetensors"
+        ]
     );
+    let curve = TrainingCurve::new(11, &whole.history.steps, &whole.history.losses, &whole.history.held_out);
+    assert_eq!(TrainingCurve::read(folder.path()).unwrap(), Some(curve));
     // Killed while the tensors of step 11 were being written: half a file, no JSON.
     std::fs::remove_file(folder.path().join("step-000000011.json")).unwrap();
     let torn = folder.path().join("step-000000011.safetensors");
@@ -223,7 +231,7 @@ fn a_resumed_run_is_the_same_to_the_bit() {
     let other = TrainingPlan { clip: 2.0, ..plan(11) };
     let error = run(&other, &context).err().unwrap().to_string();
     assert!(error.contains("other settings") && error.contains("--out"), "{error}");
-    assert_eq!(names().len(), 4);
+    assert_eq!(names().len(), 5);
 }
 
 #[test]

@@ -33,6 +33,11 @@ impl Records {
         self.0.last().copied().unwrap_or(0)
     }
 
+    /// Returns the first steps, so many or all.
+    pub fn first(&self, count: usize) -> &[u64] {
+        &self.0[..count.min(self.0.len())]
+    }
+
     /// Returns `true` if the network is recorded after so many steps.
     pub fn contains(&self, step: u64) -> bool {
         self.0.binary_search(&step).is_ok()
@@ -57,6 +62,12 @@ impl Record {
             list.push(store::number(value));
         }
     }
+
+    /// Returns the numbers of a series; none if it has none.
+    pub fn series(&self, name: &str) -> Vec<f64> {
+        let list = self.0.get(name).and_then(Value::as_array);
+        list.into_iter().flatten().filter_map(store::as_number).collect()
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +86,7 @@ mod tests {
         assert_eq!(records, Records(vec![0, 30, 60, 90]));
         assert_eq!(records.last(), 90);
         assert!(records.contains(60) && !records.contains(61));
+        assert_eq!((records.first(2), records.first(9).len()), (&[0, 30][..], 4));
         assert_eq!(records.places(1.0), [1.0, 31.0, 61.0, 91.0]);
     }
 }

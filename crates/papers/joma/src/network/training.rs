@@ -4,7 +4,7 @@ use super::{Adam, Batch, Dropout, Network, Record, Records, Slot, Targets, clip}
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::checkpoints::content;
-use attnlab_lab::run::{Checkpoints, Clock, TrialContext};
+use attnlab_lab::run::{Checkpoints, Clock, TrainingCurve, TrialContext};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -111,16 +111,17 @@ pub fn train(
             adam.restore(state.optimiser_steps, [first, second]);
         }
     }
-    let clock = Clock::new(state.step);
+    let mut clock = Clock::new(state.step);
     let mut written = Instant::now();
     loop {
         let step = state.step;
         if plan.records.contains(step) && recorded != Some(step) {
             let (sum, count) = std::mem::take(&mut state.since);
-            let loss = sum / count as f64;
-            state.record.push("training_loss", loss);
+            state.record.push("training_loss", sum / count as f64);
             look(network, step, &mut state.record)?;
-            context.progress.line(&clock.line(&plan.label, step, plan.steps(), Some(loss)));
+            let losses = state.record.series("training_loss");
+            let done = plan.records.first(losses.len());
+            context.report(&mut clock, &plan.label, &TrainingCurve::new(plan.steps(), done, &losses, &[]))?;
             recorded = Some(step);
         }
         let stopped = context.progress.stopped();
