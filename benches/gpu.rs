@@ -129,8 +129,8 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     };
     // The first head says whether anything computes in half precision.
     let half = resident[0].bare_half_scores().expect("a working device");
-    let single = Gpu::open(&Options { precision: Precision::Single, ..Options::default() });
-    let single = single.expect("the adapter that was opened before");
+    let halved = Gpu::open(&Options { precision: Precision::Half, ..Options::default() });
+    let halved = halved.expect("the adapter that was opened before");
     let mut race = Race::new();
     race.add("plain product, N²p", || products(resident, false));
     race.add("plain products, 3N²p", || products(resident, true));
@@ -143,7 +143,7 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
                 head.bare_half_scores().expect("a working device");
             }
         });
-        race.add("horizon pass in f32", || horizon(&single));
+        race.add("horizon pass in f16", || horizon(&halved));
     }
     if size.cpu {
         race.add("thresholded layer on the CPU", || {
@@ -185,8 +185,8 @@ fn full(size: &Size, gpu: &Gpu, (mixture, heads, resident): (&Mixture, &[Array2<
     if half {
         let [f32, f16] = ["plain product, N²p", "scores in f16, N²p"];
         race.print_ratio("scores in f16 faster than in f32", f32, f16, "");
-        let [f32, f16] = ["horizon pass in f32", "horizon pass with upload"];
-        race.print_ratio("horizon faster than in f32", f32, f16, "");
+        let [f32, f16] = ["horizon pass with upload", "horizon pass in f16"];
+        race.print_ratio("horizon in f16 faster than in f32", f32, f16, "");
     }
     if size.cpu {
         race.print_ratio(

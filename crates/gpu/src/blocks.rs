@@ -12,12 +12,22 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Largest number of blocks per side of a square: the 256 workgroups of a product occupy a large GPU, and
-/// both squares (33.5 MB) fit into its cache.
-const SIDE: usize = 16;
+/// Size of the work that a device is given at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Portions {
+    /// Largest number of blocks per side of a square.
+    side: usize,
+    /// Largest number of floating-point operations of a dispatch.
+    dispatch: f64,
+}
 
-/// Largest number of floating-point operations of a dispatch: a tenth of a second at 100 GFLOP/s.
-const DISPATCH: f64 = 1.2e10;
+impl Portions {
+    /// For any device: both squares (33.5 MB) fit into a cache, a dispatch takes a tenth of a second at 100 GFLOP/s.
+    pub const SMALL: Portions = Portions { side: 16, dispatch: 1.2e10 };
+    /// For a card of its own, with a tenth of a second at 1 TFLOP/s. The weights' product then has workgroups for every
+    /// unit: on an H100 a softmax layer takes .67 of the time of small squares (N = 32 768, p = 512).
+    pub const LARGE: Portions = Portions { side: 32, dispatch: 1.2e11 };
+}
 
 /// Largest count of numbers that a kernel writes per block, key side and query (those of the horizon).
 pub(super) const PART: usize = 15;
@@ -40,19 +50,19 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Makes the plan for coefficients (`dim`, `tokens`); it follows from these and the binding limit.
+    /// Makes the plan for coefficients (`dim`, `tokens`); it follows from these, the binding limit and the kind of device.
     ///
     /// # Errors
     /// If the head is too large for the buffers of the GPU.
     pub fn new(gpu: &Gpu, dim: usize, tokens: usize) -> Result<Plan> {
-        Plan::within(gpu.largest_binding() as usize, dim, tokens)
+        Plan::within(gpu.largest_binding() as usize, gpu.portions(), dim, tokens)
     }
 
     /// Makes the plan within a given binding limit, in bytes.
     ///
     /// # Errors
     /// If the head is too large for such buffers.
-    pub fn within(limit: usize, dim: usize, tokens: usize) -> Result<Plan> {
+    pub fn within(limit: usize, portions: Portions, dim: usize, tokens: usize) -> Result<Plan> {
         let depth = dim.next_multiple_of(STEP).max(STEP);
         let blocks = tokens.div_ceil(BLOCK).max(1);
         let block = depth * BLOCK * 4;
@@ -63,8 +73,8 @@ impl Plan {
             side * block <= limit && squares <= limit && part <= limit
         };
         // Small heads get smaller squares, which leaves less padding.
-        let most = SIDE.min(blocks.div_ceil(4).next_power_of_two());
-        let short = |side: usize| 2.0 * ((side * BLOCK) as f64).powi(2) * depth as f64 <= DISPATCH;
+        let most = portions.side.min(blocks.div_ceil(4).next_power_of_two());
+        let short = |side: usize| 2.0 * ((side * BLOCK) as f64).powi(2) * depth as f64 <= portions.dispatch;
         let sides = std::iter::successors(Some(most), |s| (*s > 1).then_some(s / 2));
         let side = sides.filter(|s| fits(*s)).find(|s| *s == 1 || short(*s));
         let state = PART * blocks * BLOCK * 4;
@@ -305,9 +315,13 @@ mod tests {
 
     #[test]
     fn plans_stay_within_the_limit_and_hold_every_token() {
-        for limit in [200_000, 1 << 20, 128 << 20, 4 << 30] {
-            for (p, n) in [(1, 1), (7, 129), (64, 4096), (100, 20_000), (1300, 200_000)] {
-                let Ok(plan) = Plan::within(limit, p, n) else {
+        let sizes = [(1, 1), (7, 129), (64, 4096), (100, 20_000), (1300, 200_000)];
+        let limits = [200_000, 1 << 20, 128 << 20, 4 << 30];
+        let both = [Portions::SMALL, Portions::LARGE];
+        let cases = limits.map(|limit| both.map(|portions| (limit, portions)));
+        for (limit, portions) in cases.into_iter().flatten() {
+            for (p, n) in sizes {
+                let Ok(plan) = Plan::within(limit, portions, p, n) else {
                     // 60 bytes are kept of every token, 512 of every padded coefficient of a block.
                     let state = n.next_multiple_of(BLOCK) * 4 * PART;
                     assert!(state > limit || p.next_multiple_of(16) * 512 > limit, "{limit} {p} {n}");
@@ -329,8 +343,10 @@ mod tests {
                 assert!(end <= sizes[buffer], "{plan:?}");
             }
         }
-        // The theorem's own scale on a card with bindings of 2 GiB: squares of 2048.
-        let plan = Plan::within(2 << 30, 1300, 200_000).unwrap();
-        assert_eq!((plan.side, plan.depth, plan.squares()), (16, 1312, 98));
+        // The theorem's own scale on a card with bindings of 2 GiB: squares of 4096, elsewhere of 2048.
+        for (portions, side, squares) in [(Portions::LARGE, 32, 49), (Portions::SMALL, 16, 98)] {
+            let plan = Plan::within(2 << 30, portions, 1300, 200_000).unwrap();
+            assert_eq!((plan.side, plan.depth, plan.squares()), (side, 1312, squares));
+        }
     }
 }

@@ -109,7 +109,7 @@ impl<'a, 'h, 'p> Columns<'a, 'h, 'p> {
             Entry::Entrywise(name, weight) => {
                 let entrywise = include_str!("entrywise.wgsl");
                 let text = || [shared, entrywise, weight].join("\n");
-                gpu.kernel(&format!("columns with {weight}"), text, name, &access)
+                gpu.foreign_kernel(&format!("columns with {weight}"), text, name, &access)
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Adapters: their list, choice and limits.
 
+use super::blocks::Portions;
 use super::units::{Unit, check};
 use super::work::Kernel;
 use attnlab_core::error::{Error, Result};
@@ -98,12 +99,12 @@ pub struct Options {
 /// in f64, so that results do not depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// Half precision on matrix units, if the adapter has them and they pass a check; otherwise single.
+    /// Half precision on matrix units, if the adapter has them and they pass a check; otherwise single, and for horizons.
     #[default]
     Auto,
     /// Single precision, f32.
     Single,
-    /// Half precision everywhere, also without matrix units: slower than single there, for tests.
+    /// Half precision everywhere, for horizons and without matrix units too: slower than single there, for tests.
     Half,
 }
 
@@ -220,6 +221,12 @@ impl Gpu {
         self.tried().as_ref().ok().copied()
     }
 
+    /// Returns the unit of half precision for horizons: none, unless it was asked for. A horizon brings its tokens, whose
+    /// rounding on the host costs more than the products save: on an H100 half precision takes 2.4 times as long.
+    pub(super) fn unit_of_horizons(&self) -> Option<Unit> {
+        if self.precision == Precision::Half { self.unit() } else { None }
+    }
+
     fn tried(&self) -> &std::result::Result<Unit, String> {
         self.unit.get_or_init(|| {
             let unit = match (self.offered, self.precision) {
@@ -257,6 +264,11 @@ impl Gpu {
     /// Returns the number of bytes that a kernel may address in one buffer.
     pub(super) fn largest_binding(&self) -> u64 {
         self.largest_binding
+    }
+
+    /// Returns the size of the work that the device is given at a time.
+    pub(super) fn portions(&self) -> Portions {
+        if self.report.kind == "discrete" { Portions::LARGE } else { Portions::SMALL }
     }
 
     /// Returns the first error so far.

@@ -41,7 +41,7 @@ impl Machine for Gpu {
         let ticks = self.ticks(y.nrows(), y.ncols());
         let small = || (0..ticks).for_each(|_| tick());
         horizon_with(y, own, tau, small, |pass, again| match again {
-            false => super::horizon::pass(self, pass, self.unit(), tick),
+            false => super::horizon::pass(self, pass, self.unit_of_horizons(), tick),
             // The repeated pass does not count ticks again.
             true => super::horizon::pass(self, pass, None, &|| {}),
         })

@@ -25,7 +25,7 @@ use super::work::Work;
 use attnlab_core::error::Result;
 use attnlab_theory::attention::streaming::horizon::gamma;
 use half::f16;
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, ShapeBuilder};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, ShapeBuilder};
 use rayon::prelude::*;
 use std::fmt::Write;
 
@@ -98,7 +98,9 @@ fn bound(rho: f64, depth: usize) -> f64 {
 /// Returns the power of two that scales the largest coefficient to [2^12, 2^13); its square is a normal
 /// f32.
 fn scale(y: ArrayView2<f32>) -> f32 {
-    let largest = y.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+    let of_token = |token: ArrayView1<f32>| token.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+    let tokens: Vec<_> = y.axis_iter(Axis(1)).collect();
+    let largest = tokens.into_par_iter().map(of_token).reduce(|| 0.0, f32::max);
     if largest == 0.0 {
         return 1.0;
     }
@@ -120,7 +122,7 @@ fn rounding(y: ArrayView2<f32>, scale: f32) -> f64 {
         let error = if half.is_normal() { error } else { error.max(x.abs()) };
         [error * error, x * x]
     };
-    let of_token = |token: ndarray::ArrayView1<f32>| {
+    let of_token = |token: ArrayView1<f32>| {
         let [error, length] = token.iter().map(lost).fold([0.0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
         if length > 0.0 { (error / length).sqrt() } else { 0.0 }
     };
@@ -293,6 +295,7 @@ fn first_wrong(
 
 #[cfg(test)]
 mod tests {
+    use super::super::blocks::Portions;
     use super::super::work::with_common;
     use super::*;
 
@@ -388,7 +391,7 @@ mod tests {
     #[test]
     fn wrong_scores_are_found() {
         let y = Array2::from_shape_fn((9, 128), |(m, j)| ((m * 17 + j * 29) as f32).sin());
-        let plan = Plan::within(1 << 20, 9, 128).unwrap();
+        let plan = Plan::within(1 << 20, Portions::SMALL, 9, 128).unwrap();
         let exact = y.mapv(f64::from);
         let scores = exact.t().dot(&exact).mapv(|x| x as f32);
         let right: Vec<f32> = scores.iter().copied().collect();

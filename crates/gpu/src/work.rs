@@ -91,7 +91,8 @@ pub(super) enum Access {
 }
 
 impl Gpu {
-    /// Returns the kernel `entry` of `text` and common.wgsl, compiled once; `name` identifies the text.
+    /// Returns the kernel `entry` of `text`, written in this crate, and common.wgsl, compiled once; `name` identifies
+    /// the text.
     pub(super) fn kernel(
         &self,
         name: &str,
@@ -99,16 +100,37 @@ impl Gpu {
         entry: &str,
         access: &[Access],
     ) -> Result<Arc<Kernel>> {
+        self.compiled(name, text, entry, access, true)
+    }
+
+    /// Returns the [`kernel`](Gpu::kernel) of a text with parts that others have written.
+    pub(super) fn foreign_kernel(
+        &self,
+        name: &str,
+        text: impl FnOnce() -> String,
+        entry: &str,
+        access: &[Access],
+    ) -> Result<Arc<Kernel>> {
+        self.compiled(name, text, entry, access, false)
+    }
+
+    fn compiled(
+        &self,
+        name: &str,
+        text: impl FnOnce() -> String,
+        entry: &str,
+        access: &[Access],
+        own: bool,
+    ) -> Result<Arc<Kernel>> {
         let key = format!("{name}/{entry}");
         let mut kernels = unpoisoned(&self.kernels);
         if let Some(kernel) = kernels.get(&key) {
             return Ok(kernel.clone());
         }
         let source = with_common(&text());
-        let module = self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some(name),
-            source: wgpu::ShaderSource::Wgsl(source.into()),
-        });
+        let module =
+            wgpu::ShaderModuleDescriptor { label: Some(name), source: wgpu::ShaderSource::Wgsl(source.into()) };
+        let module = if own { self.ends(module) } else { self.device.create_shader_module(module) };
         let entries: Vec<_> =
             std::iter::once(entry_of(0, None)).chain((1..).zip(access).map(|(b, a)| entry_of(b, Some(*a)))).collect();
         let layout = wgpu::BindGroupLayoutDescriptor { label: Some(&key), entries: &entries };
@@ -136,6 +158,16 @@ impl Gpu {
         let kernel = Arc::new(Kernel { pipeline, layout });
         kernels.insert(key, kernel.clone());
         Ok(kernel)
+    }
+
+    /// Compiles a text without the counters that end endless loops: a fifth of the time of a product. Bounds stay checked.
+    #[allow(unsafe_code)]
+    fn ends(&self, module: wgpu::ShaderModuleDescriptor) -> wgpu::ShaderModule {
+        let checks = wgpu::ShaderRuntimeChecks { force_loop_bounding: false, ..wgpu::ShaderRuntimeChecks::checked() };
+        // SAFETY: no loop of this crate's kernels is endless: each counts up to a constant or to a number of the plan
+        // (`depth`, `rows`). Tests run all of them, at sizes that fill no block, against the definitions
+        // (`tests/suite/passes.rs`).
+        unsafe { self.device.create_shader_module_trusted(module, checks) }
     }
 
     /// Allocates a buffer of `bytes` zeros.

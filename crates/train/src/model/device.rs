@@ -2,6 +2,8 @@
 
 use attnlab_core::error::{Error, Result};
 use burn::tensor::{DType, Device, Int, Tensor, TensorCreationOptions, TensorData};
+#[cfg(feature = "gpu")]
+use std::sync::{Mutex, PoisonError};
 
 /// A device and a floating-point type.
 #[derive(Clone, Debug)]
@@ -36,14 +38,19 @@ impl ComputeDevice {
     /// [`Error::Gpu`] where there is no adapter, with what to do about it.
     #[cfg(feature = "gpu")]
     pub fn gpu() -> Result<Self> {
-        // burn panics without an adapter, so our own kernels look for one first.
-        attnlab_gpu::Gpu::open(&attnlab_gpu::Options::default())?;
-        Ok(ComputeDevice {
-            device: Device::wgpu(burn::tensor::DeviceKind::DefaultDevice),
-            dtype: DType::F32,
-            name: "gpu",
-            fuses: false,
-        })
+        static OPEN: Mutex<bool> = Mutex::new(false);
+        let device = Device::wgpu(burn::tensor::DeviceKind::DefaultDevice);
+        // One thread at a time: a driver (NVIDIA 580) crashes where several open the card at once.
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*open {
+            // burn panics without an adapter, so our own kernels look for one first.
+            attnlab_gpu::Gpu::open(&attnlab_gpu::Options::default())?;
+            // burn opens the card with the first tensor.
+            let first: Tensor<1> = Tensor::from_data(TensorData::new(vec![0.0_f32], [1]), &device);
+            drop(first.into_data());
+            *open = true;
+        }
+        Ok(ComputeDevice { device, dtype: DType::F32, name: "gpu", fuses: false })
     }
 
     /// Reads "cpu", or "gpu" where it is built in.
