@@ -24,9 +24,10 @@ Examples:
 Searches the folders and those below them for rows: verdicts of `attnlab reproduce`, and runs of
 experiments and sweeps. No trial is run; the file needs no network.
 
---follow looks every 10 seconds, or as many as it is given, and writes the page anew when rows or the losses of a
-training have grown, until every experiment and sweep there has all its rows; then the page is the report itself.
-Ctrl-C ends it before. Nothing is written into the folders of the runs. Verdicts are shown and not waited for.";
+--follow looks every 10 seconds, or as many as it is given, and writes the page anew when rows or
+losses of trainings have come in, until every experiment and sweep there has all its rows; then the
+page is the report itself. Ctrl-C ends it before. The folders of the runs are only read. Verdicts are
+shown and not waited for.";
 
 /// Write one self-contained HTML file, or a site: verdicts with their evidence, figures, and the origin of each
 #[derive(clap::Args, Debug)]

@@ -3,13 +3,14 @@
 use super::contents::{Contents, Incomplete, runs_in};
 use super::{RunFolder, is_planned};
 use crate::catalogue::Catalogue;
-use crate::report::{Live, Picture, Report, Training, UnderWay, curves, html, live_html};
+use crate::report::{Live, Picture, Report, Training, UnderWay, html, live_html};
 use crate::run::TrainingCurve;
-use crate::run::grid::Missing;
+use crate::run::grid::{Cells, Missing};
 use crate::run::store::{CHECKPOINTS, Manifest, row_files};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
-use std::collections::BTreeMap;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -210,10 +211,9 @@ fn trials_with_checkpoints(folder: &Path) -> Result<Vec<(PathBuf, (u64, u64))>> 
 pub(super) fn under_way(run: &RunFolder, missing: &Missing) -> Result<(UnderWay, Vec<Picture>)> {
     let id = &run.plan.manifest.id;
     let (trainings, mut pictures, mut notes) = (trainings(run)?, vec![], vec![]);
-    pictures.extend(curves(id, &trainings).map(|figure| run.picture(figure)));
     if !run.stored.is_empty() {
         match run.pictures(true) {
-            Ok(of_rows) => pictures.extend(of_rows),
+            Ok(of_rows) => pictures = of_rows,
             Err(e) => notes.push(format!("Its figures need more rows: {e}")),
         }
     }
@@ -224,17 +224,36 @@ pub(super) fn under_way(run: &RunFolder, missing: &Missing) -> Result<(UnderWay,
 
 /// Reads the curves of the trainings that have no row yet.
 fn trainings(run: &RunFolder) -> Result<Vec<Training>> {
-    let mut trainings = vec![];
+    let cells = &run.plan.cells;
+    let mut curves = vec![];
     for (folder, (cell, trial)) in trials_with_checkpoints(&run.path)? {
-        let Some(place) = run.plan.cells.table().place(cell).filter(|_| !run.stored.holds(cell, trial)) else {
+        let Some(place) = cells.table().place(cell).filter(|_| !run.stored.holds(cell, trial)) else {
             continue;
         };
-        if let Some(curve) = TrainingCurve::read(&folder)? {
-            let shown = pairs(&run.plan.cells.get(place)?.shown);
-            let separator = if shown.is_empty() { "" } else { ", " };
-            trainings.push((place, trial, Training { name: format!("{shown}{separator}trial {trial}"), curve }));
-        }
+        curves.extend(TrainingCurve::read(&folder)?.map(|curve| (place, trial, curve)));
     }
-    trainings.sort_by_key(|(place, trial, _)| (*place, *trial));
-    Ok(trainings.into_iter().map(|(_, _, training)| training).collect())
+    if curves.is_empty() {
+        return Ok(vec![]);
+    }
+    curves.sort_by_key(|(place, trial, _)| (*place, *trial));
+    let names = varying(cells)?;
+    let curves = curves.into_iter();
+    let trainings = curves.map(|(place, trial, curve)| {
+        let mut name = cells.get(place)?.shown;
+        name.retain(|parameter, _| names.contains(parameter));
+        name.insert("trial".into(), trial.into());
+        Ok(Training { name: pairs(&name), curve })
+    });
+    trainings.collect()
+}
+
+/// Returns the names of the parameters that are not the same in all cells.
+fn varying(cells: &Cells) -> Result<BTreeSet<String>> {
+    let first = cells.get(0)?.shown;
+    let mut names = BTreeSet::new();
+    for place in 1..cells.len() {
+        let differs = |(name, value): &(String, Value)| first.get(name) != Some(value);
+        names.extend(cells.get(place)?.shown.into_iter().filter(differs).map(|(name, _)| name));
+    }
+    Ok(names)
 }

@@ -164,21 +164,17 @@ impl RunFolder {
     /// # Errors
     /// As those.
     pub fn pictures(&self, partial: bool) -> Result<Vec<Picture>> {
-        let figures = if partial { self.partial_figures()? } else { self.figures()? };
-        Ok(figures.into_iter().map(|figure| self.picture(figure)).collect())
-    }
-
-    /// Adds seed and origin of the rows to a figure.
-    fn picture(&self, figure: Figure) -> Picture {
         let sheet = self.plan.claim().map(|(claim, _)| claim.sheet());
         let of_claim = sheet.map(|sheet| Source { paper: sheet.paper, place: &sheet.place });
-        Picture {
+        let picture = |figure| Picture {
             figure,
             seed: self.plan.manifest.seed,
             origins: self.origins.clone(),
             source: of_claim.or(self.entry.map(|entry| entry.source)),
             claim: sheet.map(|sheet| sheet.id.clone()),
-        }
+        };
+        let figures = if partial { self.partial_figures()? } else { self.figures()? };
+        Ok(figures.into_iter().map(picture).collect())
     }
 }
 

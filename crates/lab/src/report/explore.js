@@ -6,7 +6,7 @@ const each = (selector) => [...document.querySelectorAll(selector)];
 const bar = byId("bar");
 const words = byId("words");
 const cards = each(".claim[id]");
-const figures = each("figure");
+const figures = each("section.paper figure");
 const papers = each("section.paper");
 const home = new Map(cards.map((card) => [card, card.parentElement]));
 const numbered = new Map(cards.map((card) => [card.dataset.order, card]));

@@ -1,10 +1,10 @@
 //! Head of a page that is written anew while runs go on: the progress of each, and the script that reloads the page.
 
-use super::{Report, escape, page, put};
-use crate::figure::{Axis, Figure, Panel, Point, Series, Stroke};
+use super::{Report, escape, markup, page, put};
+use crate::figure::{self, Axis, Figure, Panel, Point, Series, Stroke};
 use crate::run::TrainingCurve;
 use attnlab_core::error::Result;
-use attnlab_core::format::{date, number};
+use attnlab_core::format::{date, number, significant};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -65,6 +65,7 @@ pub fn live_html(report: &Report, live: &Live) -> Result<String> {
     put!(head, "<section id=\"live\"{every}>");
     for run in live.runs {
         progress(&mut head, run);
+        trainings(&mut head, run)?;
     }
     let words = match live.every {
         Some(every) => format!(
@@ -72,7 +73,7 @@ pub fn live_html(report: &Report, live: &Live) -> Result<String> {
              choices stay.",
             number(every.as_secs_f64())
         ),
-        None => "Nobody writes this page anew: <code>--follow</code> does.".into(),
+        None => "This page is no longer written anew. The command below goes on with <code>--follow</code>.".into(),
     };
     put!(head, "<p class=\"about\">{words}</p></section>");
     if live.every.is_some() {
@@ -105,8 +106,12 @@ fn progress(page: &mut String, run: &UnderWay) {
     for note in &run.notes {
         put!(page, "<p class=\"about\">{}</p>", escape(note));
     }
+}
+
+/// Writes the last losses of the trainings as a table, and all of them as a figure.
+fn trainings(page: &mut String, run: &UnderWay) -> Result<()> {
     if run.trainings.is_empty() {
-        return;
+        return Ok(());
     }
     let held_out = run.trainings.iter().any(|training| !training.curve.held_out.is_empty());
     let last = if held_out { "<th>held-out loss</th>" } else { "" };
@@ -116,12 +121,23 @@ fn progress(page: &mut String, run: &UnderWay) {
          </tr></thead><tbody>"
     );
     for Training { name, curve } in &run.trainings {
-        let loss = |losses: &[Option<f64>]| losses.last().copied().flatten().map_or(String::new(), number);
+        let loss = |losses: &[Option<f64>]| {
+            losses.last().copied().flatten().map_or(String::new(), |loss| significant(loss, 4))
+        };
         let last = if held_out { format!("<td>{}</td>", loss(&curve.held_out)) } else { String::new() };
         let (name, step, steps, loss) = (escape(name), curve.step(), curve.steps, loss(&curve.loss));
         put!(page, "<tr><td>{name}</td><td>{step}</td><td>{steps}</td><td>{loss}</td>{last}</tr>");
     }
     put!(page, "</tbody></table></div>");
+    if let Some(figure) = curves(&run.id, &run.trainings) {
+        let (svg, caption) = (figure::svg_in_page(&figure)?, markup(&figure.caption));
+        put!(
+            page,
+            "<figure class=\"lines column\"><div class=\"wide\" tabindex=\"0\">{svg}</div>\
+             <figcaption>{caption}</figcaption></figure>"
+        );
+    }
+    Ok(())
 }
 
 /// Writes a time in UTC; the script shows it in the reader's zone.
@@ -133,7 +149,7 @@ fn time(time: SystemTime) -> String {
 }
 
 /// Describes the figure of the losses of trainings under way, of the run of this id; None if there is no loss yet.
-pub fn curves(id: &str, trainings: &[Training]) -> Option<Figure> {
+fn curves(id: &str, trainings: &[Training]) -> Option<Figure> {
     let mut panel = Panel::new("", Axis::whole("step"), Axis::linear("loss"));
     for (i, Training { name, curve }) in trainings.iter().enumerate() {
         let held_out = Series::fitted(format!("{name}, held out"), i, points(&curve.done, &curve.held_out));
@@ -149,7 +165,7 @@ pub fn curves(id: &str, trainings: &[Training]) -> Option<Figure> {
     if panel.series.is_empty() {
         return None;
     }
-    let figure = Figure::page(format!("{id}_under_way"), format!("{id}: trainings under way"), 1, vec![panel]);
+    let figure = Figure::column(format!("{id}_under_way"), format!("{id}: trainings under way"), vec![panel]);
     Some(figure.captioned(
         "Losses of the trainings that have no row yet: the mean over the steps since the point before; dashed, where there \
          is one, the loss on held-out data.",

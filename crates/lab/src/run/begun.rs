@@ -1,7 +1,7 @@
 //! Files that a run has begun, taken back where it fails before its first row.
 
-use super::Origin;
 use super::store::{CHECKPOINTS, Manifest, Owner, Shard};
+use super::{Origin, TrainingCurve};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ impl Begun {
     pub(super) fn take_back(&self) {
         let rows = |file: &PathBuf| file.extension().is_some_and(|e| e == "jsonl");
         let empty = |file: &PathBuf| fs::metadata(file).map_or(true, |file| file.len() == 0);
-        let written = self.had_checkpoints || !is_empty_tree(&self.checkpoints);
+        let written = self.had_checkpoints || !is_without_checkpoints(&self.checkpoints);
         if self.checkpoints.exists() && written || !self.files.iter().filter(|file| rows(file)).all(empty) {
             return;
         }
@@ -61,13 +61,14 @@ impl Begun {
     }
 }
 
-/// Returns `true` for a folder in which, at any depth, is nothing but folders and empty files.
-fn is_empty_tree(folder: &Path) -> bool {
+/// Returns `true` for a folder in which, at any depth, is nothing but folders, empty files and curves, from which no
+/// training can go on.
+fn is_without_checkpoints(folder: &Path) -> bool {
     let Ok(mut entries) = fs::read_dir(folder) else { return false };
     entries.all(|entry| {
         entry.and_then(|entry| Ok((entry.path(), entry.metadata()?))).is_ok_and(|(path, kind)| match kind.is_dir() {
-            true => is_empty_tree(&path),
-            false => kind.is_file() && kind.len() == 0,
+            true => is_without_checkpoints(&path),
+            false => kind.is_file() && (kind.len() == 0 || path.ends_with(TrainingCurve::FILE)),
         })
     })
 }
@@ -97,12 +98,14 @@ mod tests {
         begun.take_back();
         assert!(!folder.path().join("runs").exists() && folder.path().exists());
         // A checkpoint that was begun goes too, and one that was written stays with its run.
-        for (text, left) in [("", false), ("[1.0]\n", true)] {
+        let files =
+            [("scores.jsonl", "", false), (TrainingCurve::FILE, "{}", false), ("scores.jsonl", "[1.0]\n", true)];
+        for (name, text, left) in files {
             let begun = Begun::in_folder(&out, Shard::WHOLE);
             begin();
             let trial = out.join(CHECKPOINTS).join("0-0");
             fs::create_dir_all(&trial).unwrap();
-            fs::write(trial.join("scores.jsonl"), text).unwrap();
+            fs::write(trial.join(name), text).unwrap();
             begun.take_back();
             assert_eq!(out.join(Manifest::FILE).exists(), left);
             assert_eq!(trial.exists(), left);
