@@ -5,7 +5,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Out, Status, input, note, wait};
-use attnlab_lab::folder::{Contents, Follower, Look};
+use attnlab_lab::folder::{Contents, Follower, PageUpdate};
 use attnlab_lab::report::{self, Report};
 use attnlab_lab::run::store;
 use std::io::Read;
@@ -87,9 +87,9 @@ fn follow(args: &Args, every: Duration, catalogue: &Catalogue, out: &mut Out) ->
     let mut shown = false;
     let ended = loop {
         let (html, notes) = match follower.look(SystemTime::now()) {
-            Ok(Look::Unchanged) => (None, None),
-            Ok(Look::Page(html)) => (Some(html), None),
-            Ok(Look::Last { html, notes }) => (Some(html), Some(notes)),
+            Ok(PageUpdate::Unchanged) => (None, None),
+            Ok(PageUpdate::Page(html)) => (Some(html), None),
+            Ok(PageUpdate::Last { html, notes }) => (Some(html), Some(notes)),
             Err(error) => break Err(error),
         };
         if let Some(html) = html {

@@ -7,7 +7,9 @@ use assert_cmd::Command;
 use attnlab::claim::{Params, Source, VerdictKind};
 use attnlab::error::Result;
 use attnlab::figure::{Axis, Cell, Figure, Heat, Panel, Point, Series};
-use attnlab::report::{Checked, Live, MutantResult, Picture, Report, Training, UnderWay, html, live_html, site};
+use attnlab::report::{
+    Checked, Live, MutantResult, Picture, Report, RunUnderWay, TrainingUnderWay, html, live_html, site,
+};
 use attnlab::run::{CheckOptions, Origin, Silent, TrainingCurve, check};
 use attnlab::stats::Estimate;
 use serde_json::{Value, json};
@@ -363,14 +365,14 @@ fn a_page_that_reloads_itself_keeps_its_view() {
         return;
     };
     let curve = TrainingCurve::new(3000, &[600, 1200], &[2.0, 1.0], &[]);
-    let run = UnderWay {
+    let run = RunUnderWay {
         folder: "/a/folder/with/a/name/that/is/longer/than/a/telephone/is/wide/and/has/no/space".into(),
         id: "toy".into(),
         rows: 3,
         wanted: 8,
         grown: UNIX_EPOCH,
         stale: true,
-        trainings: vec![Training { name: "network = toy, trial 0".into(), curve }],
+        trainings: vec![TrainingUnderWay { name: "network = toy, trial 0".into(), curve }],
         notes: vec![],
     };
     let live = Live { runs: &[run], every: Some(Duration::from_millis(200)) };

@@ -2,7 +2,7 @@
 
 use crate::common::{CATALOGUE, attnlab, ended, experiment, output_of, wait_until};
 use attnlab::experiment::{self, RunOptions};
-use attnlab::folder::{Contents, Follower, Look, STALE_AFTER};
+use attnlab::folder::{Contents, Follower, PageUpdate, STALE_AFTER};
 use attnlab::report::html;
 use attnlab::run::store::Manifest;
 use attnlab::run::{Origin, Silent, TrainingCurve};
@@ -77,17 +77,17 @@ fn at(seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(7_000_000_000 + seconds)
 }
 
-fn page(look: attnlab::Result<Look>) -> String {
+fn page(look: attnlab::Result<PageUpdate>) -> String {
     match look.unwrap() {
-        Look::Page(html) => html,
-        Look::Last { .. } => panic!("the run has not ended"),
-        Look::Unchanged => panic!("no page"),
+        PageUpdate::Page(html) => html,
+        PageUpdate::Last { .. } => panic!("the run has not ended"),
+        PageUpdate::Unchanged => panic!("no page"),
     }
 }
 
 #[track_caller]
-fn unchanged(look: attnlab::Result<Look>) {
-    assert!(matches!(look.unwrap(), Look::Unchanged));
+fn unchanged(look: attnlab::Result<PageUpdate>) {
+    assert!(matches!(look.unwrap(), PageUpdate::Unchanged));
 }
 
 /// Returns path and content of every file at or below a folder.
@@ -139,7 +139,7 @@ fn rows_appear_as_they_are_appended_in_pieces_that_cut_them() {
     };
     // The date of a page may change between two of them.
     let before = report();
-    let Look::Last { html, notes } = follower.look(at(200)).unwrap() else { panic!("the run has ended") };
+    let PageUpdate::Last { html, notes } = follower.look(at(200)).unwrap() else { panic!("the run has ended") };
     assert!(html == before || html == report());
     assert_eq!(notes, [""; 0]);
 }

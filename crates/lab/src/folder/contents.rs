@@ -3,7 +3,7 @@
 use super::{RunFolder, follow, has_rows, no_rows};
 use crate::audit::{self, Summary};
 use crate::catalogue::Catalogue;
-use crate::report::{Checked, Found, MutantResult, Picture, Report, UnderWay, VERDICTS, latest, restore};
+use crate::report::{Checked, Found, MutantResult, Picture, Report, RunUnderWay, VERDICTS, latest, restore};
 use crate::run::Row;
 use crate::run::store::{self, Manifest};
 use attnlab_core::error::{Error, Result};
@@ -21,7 +21,7 @@ pub struct Contents {
     /// Rows of audits.
     audited: Vec<Row>,
     /// Runs that lack rows, where they are followed.
-    pub(super) under_way: Vec<UnderWay>,
+    pub(super) under_way: Vec<RunUnderWay>,
     /// Messages for the user about runs and rows that were left out, with the reason.
     pub notes: Vec<String>,
 }

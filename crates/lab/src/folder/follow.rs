@@ -3,7 +3,7 @@
 use super::contents::{Contents, Incomplete, runs_in};
 use super::{RunFolder, is_planned};
 use crate::catalogue::Catalogue;
-use crate::report::{Live, Picture, Report, Training, UnderWay, html, live_html};
+use crate::report::{Live, Picture, Report, RunUnderWay, TrainingUnderWay, html, live_html};
 use crate::run::TrainingCurve;
 use crate::run::grid::{Cells, Missing};
 use crate::run::store::{CHECKPOINTS, Manifest, row_files};
@@ -22,16 +22,16 @@ pub const STALE_AFTER: Duration = Duration::from_secs(600);
 /// Follower of runs of experiments and sweeps. It reads their folders and writes nothing into them.
 ///
 /// ```no_run
-/// use attnlab_lab::{catalogue::Catalogue, folder::{Follower, Look}};
+/// use attnlab_lab::{catalogue::Catalogue, folder::{Follower, PageUpdate}};
 /// use std::time::{Duration, SystemTime};
 /// # fn example(catalogue: &Catalogue) -> Result<(), Box<dyn std::error::Error>> {
 /// let (folders, every) = (["runs".into()], Duration::from_secs(10));
 /// let mut follower = Follower::new(&folders, "attnlab report runs", every, catalogue);
 /// loop {
 ///     match follower.look(SystemTime::now())? {
-///         Look::Unchanged => {}
-///         Look::Page(html) => std::fs::write("report.html", html)?,
-///         Look::Last { html, .. } => break std::fs::write("report.html", html)?,
+///         PageUpdate::Unchanged => {}
+///         PageUpdate::Page(html) => std::fs::write("report.html", html)?,
+///         PageUpdate::Last { html, .. } => break std::fs::write("report.html", html)?,
 ///     }
 ///     std::thread::sleep(every);
 /// }
@@ -53,7 +53,7 @@ pub struct Follower<'a> {
 }
 
 /// Finding of a look.
-pub enum Look {
+pub enum PageUpdate {
     /// Nothing new.
     Unchanged,
     /// A page of runs under way, which reloads itself.
@@ -91,14 +91,14 @@ impl<'a> Follower<'a> {
     ///
     /// # Errors
     /// As [`Contents::of_folders`]: at the first look, or at two looks in succession. Folders of verdicts alone.
-    pub fn look(&mut self, now: SystemTime) -> Result<Look> {
+    pub fn look(&mut self, now: SystemTime) -> Result<PageUpdate> {
         let look = self.look_once(now);
         let again = look.is_err() && self.shown.is_some() && !self.failed;
         self.failed = again;
-        if again { Ok(Look::Unchanged) } else { look }
+        if again { Ok(PageUpdate::Unchanged) } else { look }
     }
 
-    fn look_once(&mut self, now: SystemTime) -> Result<Look> {
+    fn look_once(&mut self, now: SystemTime) -> Result<PageUpdate> {
         let runs = runs_in(self.folders)?;
         if !runs.iter().any(|(_, manifest)| is_planned(manifest)) {
             let problem = "it holds verdicts alone, and how many there will be is not known. Follow runs of experiments and \
@@ -107,7 +107,7 @@ impl<'a> Follower<'a> {
             return Err(Error::Content { path, problem: problem.into() });
         }
         if !self.has_changed(&runs, now)? && !self.failed {
-            return Ok(Look::Unchanged);
+            return Ok(PageUpdate::Unchanged);
         }
         let mut contents = Contents::of_runs(&runs, self.catalogue, Incomplete::Followed)?;
         for run in &mut contents.under_way {
@@ -117,11 +117,11 @@ impl<'a> Follower<'a> {
         }
         if contents.under_way.is_empty() {
             let html = self.page(&contents, html)?;
-            return Ok(Look::Last { html, notes: contents.notes });
+            return Ok(PageUpdate::Last { html, notes: contents.notes });
         }
         let page = self.live(&contents, Some(self.every))?;
         self.shown = Some(contents);
-        Ok(Look::Page(page))
+        Ok(PageUpdate::Page(page))
     }
 
     /// Returns the last page of runs under way, as it is when nobody writes it anew; None if there is none.
@@ -208,7 +208,7 @@ fn trials_with_checkpoints(folder: &Path) -> Result<Vec<(PathBuf, (u64, u64))>> 
 }
 
 /// Describes a run that lacks rows, with the figures that there are; the time at which it grew is not known here.
-pub(super) fn under_way(run: &RunFolder, missing: &Missing) -> Result<(UnderWay, Vec<Picture>)> {
+pub(super) fn under_way(run: &RunFolder, missing: &Missing) -> Result<(RunUnderWay, Vec<Picture>)> {
     let id = &run.plan.manifest.id;
     let (trainings, mut pictures, mut notes) = (trainings(run)?, vec![], vec![]);
     if !run.stored.is_empty() {
@@ -219,11 +219,14 @@ pub(super) fn under_way(run: &RunFolder, missing: &Missing) -> Result<(UnderWay,
     }
     let (rows, wanted) = (missing.wanted - missing.absent, missing.wanted);
     let folder = run.path.clone();
-    Ok((UnderWay { folder, id: id.clone(), rows, wanted, grown: UNIX_EPOCH, stale: false, trainings, notes }, pictures))
+    Ok((
+        RunUnderWay { folder, id: id.clone(), rows, wanted, grown: UNIX_EPOCH, stale: false, trainings, notes },
+        pictures,
+    ))
 }
 
 /// Reads the curves of the trainings that have no row yet.
-fn trainings(run: &RunFolder) -> Result<Vec<Training>> {
+fn trainings(run: &RunFolder) -> Result<Vec<TrainingUnderWay>> {
     let cells = &run.plan.cells;
     let mut curves = vec![];
     for (folder, (cell, trial)) in trials_with_checkpoints(&run.path)? {
@@ -242,7 +245,7 @@ fn trainings(run: &RunFolder) -> Result<Vec<Training>> {
         let mut name = cells.get(place)?.shown;
         name.retain(|parameter, _| names.contains(parameter));
         name.insert("trial".into(), trial.into());
-        Ok(Training { name: pairs(&name), curve })
+        Ok(TrainingUnderWay { name: pairs(&name), curve })
     });
     trainings.collect()
 }

@@ -6,7 +6,7 @@ mod keep;
 mod size;
 
 pub use contents::Contents;
-pub use follow::{Follower, Look, STALE_AFTER};
+pub use follow::{Follower, PageUpdate, STALE_AFTER};
 pub use keep::{keep, list, note_dropped, note_shard, note_trials};
 pub use size::with_size;
 

@@ -20,14 +20,14 @@ const LOG_FROM: f64 = 20.0;
 #[derive(Clone, Debug)]
 pub struct Live<'a> {
     /// The runs.
-    pub runs: &'a [UnderWay],
+    pub runs: &'a [RunUnderWay],
     /// Time between two reloads of the page; None for a page that nobody writes anew.
     pub every: Option<Duration>,
 }
 
 /// A run under way.
 #[derive(Clone, Debug)]
-pub struct UnderWay {
+pub struct RunUnderWay {
     /// Folder of the run.
     pub folder: PathBuf,
     /// Id of its experiment or claim.
@@ -41,14 +41,14 @@ pub struct UnderWay {
     /// Flag: that is long ago.
     pub stale: bool,
     /// Trainings that have no row yet.
-    pub trainings: Vec<Training>,
+    pub trainings: Vec<TrainingUnderWay>,
     /// Sentences about figures that need more rows.
     pub notes: Vec<String>,
 }
 
 /// A training under way.
 #[derive(Clone, Debug)]
-pub struct Training {
+pub struct TrainingUnderWay {
     /// Parameters of its cell and number of its trial.
     pub name: String,
     /// Losses so far.
@@ -82,8 +82,8 @@ pub fn live_html(report: &Report, live: &Live) -> Result<String> {
     page(report, &head)
 }
 
-fn progress(page: &mut String, run: &UnderWay) {
-    let UnderWay { folder, id, rows, wanted, .. } = run;
+fn progress(page: &mut String, run: &RunUnderWay) {
+    let RunUnderWay { folder, id, rows, wanted, .. } = run;
     let step = match run.trainings.as_slice() {
         [] => String::new(),
         [training] => format!("step {} of {}, ", training.curve.step(), training.curve.steps),
@@ -109,7 +109,7 @@ fn progress(page: &mut String, run: &UnderWay) {
 }
 
 /// Writes the last losses of the trainings as a table, and all of them as a figure.
-fn trainings(page: &mut String, run: &UnderWay) -> Result<()> {
+fn trainings(page: &mut String, run: &RunUnderWay) -> Result<()> {
     if run.trainings.is_empty() {
         return Ok(());
     }
@@ -120,7 +120,7 @@ fn trainings(page: &mut String, run: &UnderWay) -> Result<()> {
         "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th>training</th><th>step</th><th>of</th><th>loss</th>{last}\
          </tr></thead><tbody>"
     );
-    for Training { name, curve } in &run.trainings {
+    for TrainingUnderWay { name, curve } in &run.trainings {
         let loss = |losses: &[Option<f64>]| {
             losses.last().copied().flatten().map_or(String::new(), |loss| significant(loss, 4))
         };
@@ -149,9 +149,9 @@ fn time(time: SystemTime) -> String {
 }
 
 /// Describes the figure of the losses of trainings under way, of the run of this id; None if there is no loss yet.
-fn curves(id: &str, trainings: &[Training]) -> Option<Figure> {
+fn curves(id: &str, trainings: &[TrainingUnderWay]) -> Option<Figure> {
     let mut panel = Panel::new("", Axis::whole("step"), Axis::linear("loss"));
-    for (i, Training { name, curve }) in trainings.iter().enumerate() {
+    for (i, TrainingUnderWay { name, curve }) in trainings.iter().enumerate() {
         let held_out = Series::fitted(format!("{name}, held out"), i, points(&curve.done, &curve.held_out));
         panel = panel
             .with_any(Series::fitted(name, i, points(&curve.done, &curve.loss)))
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(super::points(&[], &[]), []);
         let curve = TrainingCurve { steps: 2000, done, loss: losses, held_out: vec![] };
         let begun = TrainingCurve::new(2000, &[0], &[f64::NAN], &[]);
-        let trainings = [curve, begun].map(|curve| Training { name: "trial 0".into(), curve });
+        let trainings = [curve, begun].map(|curve| TrainingUnderWay { name: "trial 0".into(), curve });
         let figure = curves("toy", &trainings).unwrap();
         assert_eq!((figure.name.as_str(), figure.panels[0].series.len()), ("toy_under_way", 1));
         assert_eq!(figure.panels[0].y, Axis::log("loss"));

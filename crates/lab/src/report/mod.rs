@@ -18,7 +18,7 @@ mod section;
 mod site;
 mod track;
 
-pub use live::{Live, Training, UnderWay, live_html};
+pub use live::{Live, RunUnderWay, TrainingUnderWay, live_html};
 pub use math::mathml;
 pub use rows::{Found, ID as VERDICTS, keep, latest, restore, row_name};
 pub use site::{File, INDEX, site};
