@@ -52,10 +52,11 @@ from ._functions import (
     show,
     unroll,
 )
-from ._runs import Figure, Figures, Rows, figure, merge, report, rows, run, sweep, sweep_schema
+from ._runs import Figure, Figures, Rows, evaluate, figure, merge, report, rows, run, sweep, sweep_schema
 
 _atexit.register(_end)
 
+# Without `eval` and `list`, which `from attnlab import *` would put in place of Python's own.
 __all__ = [
     "Draw",
     "Figure",
@@ -74,7 +75,7 @@ __all__ = [
     "check",
     "choice",
     "claim",
-    "eval",
+    "evaluate",
     "event",
     "fails_at_most",
     "figure",
@@ -85,7 +86,6 @@ __all__ = [
     "glossary",
     "horizon",
     "inspect",
-    "list",
     "mean_in",
     "merge",
     "part",

@@ -13,6 +13,11 @@ from typing import Sequence
 
 from ._attnlab import command
 
+#: What the help of the command line does not know.
+HELP = """
+Python:
+  --catalogue FILE.py  Before a command: adds the claims that the file declares; may be repeated"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line over the claims of the library and of each file after `--catalogue`; returns the status."""
@@ -27,8 +32,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             runpy.run_path(path, run_name="catalogue")
         except Exception:
             traceback.print_exc()
+            print(f"error: catalogue = {path}: must run without an exception; see above", file=sys.stderr)
             return 2
-    return command(words)
+    status = command(words)
+    if words in (["--help"], ["-h"], ["help"]):
+        print(HELP)
+    return status
 
 
 if __name__ == "__main__":

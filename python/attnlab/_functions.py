@@ -83,6 +83,9 @@ class Verdict(Mapping[str, Any]):
     def _repr_html_(self) -> str:
         return str(self._found.card())
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _verdict_of, (self._found.rows(),)
+
     def __repr__(self) -> str:
         value, low, high = (_show.cell(self.estimate[name]) for name in ("value", "low", "high"))
         mark = "" if self.as_expected else f" (unexpected: {self.expected} was expected)"
@@ -90,6 +93,11 @@ class Verdict(Mapping[str, Any]):
             f"{self.claim}: {self.verdict}{mark}, estimate {value} [{low}, {high}], "
             f"{self.trials} trials, promise: {self.promise}"
         )
+
+
+def _verdict_of(rows: str) -> Verdict:
+    """Makes a verdict again of its pickle; a claim written in Python must be declared in this process."""
+    return Verdict(_attnlab.verdict_of_rows(rows))
 
 
 def check(
@@ -109,6 +117,7 @@ def check(
     """Checks a claim by simulation, as `attnlab check` does.
 
     `params` are the claim's parameters (`show(name)` lists them); `set` takes those whose names are arguments here.
+    A verdict can be pickled.
     The same seed gives the same verdict on every machine and number of threads, to the bit. With `until_decided` the
     trials are doubled until they decide, at most to 128 times the first number; the levels of the looks share the error.
 

@@ -312,6 +312,59 @@ def run(
     return Rows(folder)
 
 
+def evaluate(
+    network: str | os.PathLike[str],
+    task: str,
+    data: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    *,
+    detokenise: str | Sequence[str] | None = None,
+    window: int | Sequence[int] | None = None,
+    stride: int | Sequence[int] | None = None,
+    limit: int | None = None,
+    sample: str = "first",
+    controls: bool = True,
+    context: int | None = None,
+    batch: int | None = None,
+    runs: int | None = None,
+    level: float = 0.95,
+    seed: int = 0,
+    out: str | os.PathLike[str] = "runs/evaluate",
+    shard: str = "0/1",
+    force: bool = False,
+    progress: bool = True,
+) -> Rows:
+    """Evaluates a trained network, as `attnlab evaluate` does, and returns its rows, one per reading.
+
+    `network` is a folder with config.json and safetensors, or a GGUF file; `task` is "lambada", "cbt", "text" (files in
+    `data`) or "cost". The readings and their columns, in nats per token, word or byte or as shares, are defined in
+    docs/evaluate.md. `window`, `stride` and `context` are in tokens. Rows and the figure go to `out`; a run that was
+    stopped goes on. `controls` adds the network with random weights, whose draw `seed` gives.
+
+    Raises ValueError for a task, a word or a size that is not allowed, and for files that are not of their format;
+    OSError for files that are missing.
+
+    >>> evaluate("no-network", "text", "wiki.test.tokens")
+    Traceback (most recent call last):
+    ...
+    ValueError: no-network: must be a GGUF file, or a folder with config.json and safetensors
+    """
+    files = [data] if isinstance(data, (str, os.PathLike)) else [*data]
+    choices = dict(
+        detokenise=detokenise, window=window, stride=stride, limit=limit, sample=sample, controls=controls,
+        context=context, batch=batch, runs=runs,
+    )
+    receiver = _show.receiver(progress)
+    try:
+        _, _, dropped = _attnlab.evaluate_network(
+            Path(network), task, [Path(f) for f in files], choices, level, seed, Path(out), shard, force, receiver
+        )
+    finally:
+        receiver.close()
+    for line in dropped:
+        receiver.line(f"warning: {line}")
+    return Rows(out)
+
+
 def report(
     *sources: Verdict | str | os.PathLike[str], out: str | os.PathLike[str] = "report.html", partial: bool = False
 ) -> Path:

@@ -4,8 +4,9 @@ use crate::convert::exception;
 use attnlab_core::error::Result;
 use attnlab_lab::run::Progress;
 use attnlab_lab::run::schedule::no_thread;
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRecursionError, PyRuntimeError};
 use pyo3::prelude::*;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -36,6 +37,30 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 static THREADS: AtomicU64 = AtomicU64::new(0);
 /// Flag: the interpreter is about to end.
 static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Number of runs inside each other's trials that are allowed: each has threads of its own.
+const DEEPEST: u32 = 16;
+
+thread_local! {
+    /// Number of runs of whose trials this thread runs one.
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Runs `work` one run deeper than this thread is.
+///
+/// # Errors
+/// RecursionError where a trial checks its own claim.
+pub fn deeper<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    let depth = DEPTH.get();
+    if depth >= DEEPEST {
+        let text = format!("{DEEPEST} runs, each in a trial of another: a trial must not run its own claim");
+        return Err(PyRecursionError::new_err(text));
+    }
+    DEPTH.set(depth + 1);
+    let outcome = work();
+    DEPTH.set(depth);
+    outcome
+}
 
 /// A thread under way, counted until it is dropped.
 struct UnderWay;
@@ -74,7 +99,8 @@ pub fn loaded_by() -> u32 {
 
 /// Runs `work` on so many threads of its own; 0 for one per core.
 pub fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let depth = DEPTH.get();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).start_handler(move |_| DEPTH.set(depth)).build();
     pool.map_err(|e| no_thread(threads, &e))?.install(work)
 }
 
@@ -121,8 +147,16 @@ impl Meter {
 /// Runs `work` on a thread of its own, without the GIL. `report` receives the progress, unless it is None.
 ///
 /// # Errors
-/// Those of `work`; KeyboardInterrupt within a second of Ctrl-C.
+/// Those of `work`; KeyboardInterrupt within a second of Ctrl-C; RecursionError of [`deeper`].
 pub fn run<T: Send + 'static>(
+    py: Python<'_>,
+    report: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Meter) -> Result<T> + Send + 'static,
+) -> PyResult<T> {
+    deeper(|| watched(py, report, work))
+}
+
+fn watched<T: Send + 'static>(
     py: Python<'_>,
     report: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Meter) -> Result<T> + Send + 'static,
@@ -134,8 +168,10 @@ pub fn run<T: Send + 'static>(
     // A process that was forked has none of the threads that its parent had started.
     let forked = std::process::id() != loaded_by();
     let under_way = UnderWay::begin();
+    let depth = DEPTH.get();
     std::thread::spawn(move || {
         let _under_way = under_way;
+        DEPTH.set(depth);
         let outcome = match forked {
             true => on_threads(0, || work(&shared)),
             false => work(&shared),

@@ -11,8 +11,9 @@ use attnlab_core::rng::Streams;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::claim::{Claim, Outcome, Relation};
 use attnlab_lab::folder::Contents;
-use attnlab_lab::report::{self, MutantResult, Report};
-use attnlab_lab::run::{CheckOptions, Progress, check, mutant, store};
+use attnlab_lab::report::{self, Found, MutantResult, Report};
+use attnlab_lab::run::store::Manifest;
+use attnlab_lab::run::{CheckOptions, Progress, Row, check, mutant, store};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyString};
 use serde_json::{Map, Value};
@@ -52,10 +53,39 @@ impl Checked {
         self.mutants.iter().map(as_dict).collect()
     }
 
+    /// The verdicts as rows, of which [`verdict_of_rows`] makes them again.
+    fn rows(&self) -> PyResult<String> {
+        let row = |verdict: Found| {
+            let (parameters, data) = report::keep(&verdict);
+            let found = verdict.report();
+            let manifest = Manifest::new(report::VERDICTS, found.seed, Map::new());
+            Row::new(&manifest, 0, found.trials, parameters, data)
+        };
+        let mut rows = vec![row(Found::Claim(self.found.clone()))];
+        rows.extend(self.mutants.iter().cloned().map(Found::Mutant).map(row));
+        serde_json::to_string(&rows).map_err(|e| Error::unwritable("a verdict (JSON)", e)).raised()
+    }
+
     /// The card as HTML.
     fn card(&self) -> String {
         report::card(&self.found, &self.mutants)
     }
+}
+
+/// Makes a verdict of its rows; its claim must be declared in this process.
+#[pyfunction]
+pub fn verdict_of_rows(rows: &str) -> PyResult<Checked> {
+    let rows: Vec<Row> = serde_json::from_str(rows).map_err(|e| Error::undefined(e.to_string())).raised()?;
+    let catalogue = catalogue();
+    let (mut found, mut mutants) = (None, vec![]);
+    for row in &rows {
+        match report::restore(row, &catalogue).raised()? {
+            Found::Claim(checked) => found = Some(checked),
+            Found::Mutant(mutant) => mutants.push(mutant),
+        }
+    }
+    let found = found.ok_or_else(|| Error::undefined("rows without a verdict")).raised()?;
+    Ok(Checked { found, mutants })
 }
 
 /// Runs `work` where the trials of a claim run: on so many threads or, None, on all; one after the other for a claim
@@ -139,7 +169,8 @@ pub fn run_trial(
     claim.validate(&params).raised()?;
     let streams = Streams::new(whole("seed", seed, 0)?, name, params.cell(), whole("trial", number, 0)?);
     take_raised();
-    let outcome = match (py.detach(|| claim.trial(&params, &streams)), take_raised()) {
+    let found = background::deeper(|| Ok(py.detach(|| claim.trial(&params, &streams))))?;
+    let outcome = match (found, take_raised()) {
         (Err(_), Some(raised)) => return Err(raised),
         (outcome, _) => outcome.raised()?,
     };

@@ -29,8 +29,7 @@ pub fn take_raised() -> Option<PyErr> {
     RAISED.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Keeps an exception for the caller of the run, and returns the error that ends the run. A failed computation is none:
-/// its trial is uninformative.
+/// [Keeps](kept) an exception of a trial. A failed computation is none: the trial is uninformative.
 fn raised(py: Python<'_>, id: &str, error: PyErr) -> Error {
     let algebra = || {
         let kind = py.import("numpy.linalg")?.getattr("LinAlgError")?;
@@ -39,6 +38,11 @@ fn raised(py: Python<'_>, id: &str, error: PyErr) -> Error {
     if error.is_instance_of::<PyArithmeticError>(py) || algebra().unwrap_or(false) {
         return Error::undefined(error.value(py).to_string());
     }
+    kept(id, error)
+}
+
+/// Keeps an exception for the caller of the run, and returns the error that ends the run.
+fn kept(id: &str, error: PyErr) -> Error {
     let refusal = Error::invalid(id, &error, "must not raise an exception");
     *RAISED.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
     refusal
@@ -207,7 +211,7 @@ impl Claim for PythonClaim {
             }
             self.promised(params).map(|_| ())
         })
-        .map_err(|e| Python::attach(|py| raised(py, self.id(), e)))
+        .map_err(|e| kept(self.id(), e))
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

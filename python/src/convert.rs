@@ -24,7 +24,7 @@ pub fn exception(error: Error) -> PyErr {
             let set = set.collect::<Vec<_>>().join(", ");
             format!("{} {verb} required: add {set}", names.join(", "))
         }
-        error => error.to_string(),
+        error => arguments_for_options(&error.to_string()),
     };
     match error {
         Error::Io { .. } => PyOSError::new_err(text),
@@ -34,6 +34,42 @@ pub fn exception(error: Error) -> PyErr {
         error if error.is_numerical() => PyArithmeticError::new_err(text),
         _ => PyValueError::new_err(text),
     }
+}
+
+/// Options of the command line that are flags, among those that messages name.
+const FLAGS: [&str; 3] = ["force", "mix-builds", "partial"];
+
+/// Writes the options that a message names as arguments: `--out DIR` is out=DIR, `--mix-builds` is mix_builds=True. Whole
+/// commands, such as `attnlab sweep FILE --out DIR`, stay as they are.
+fn arguments_for_options(text: &str) -> String {
+    let mut written = String::new();
+    let (mut command, mut named) = (false, false);
+    for word in text.split_inclusive(' ') {
+        command |= word.trim_start_matches('`').trim_end() == "attnlab";
+        // A value follows its name without a space.
+        if named && written.ends_with("= ") && word.starts_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
+        {
+            written.pop();
+        }
+        let option = word.strip_prefix("--").filter(|_| !command);
+        named = option.is_some();
+        match option {
+            None => written += word,
+            Some(option) => {
+                let (name, rest) =
+                    option.split_at(option.find(|c: char| c != '-' && !c.is_alphanumeric()).unwrap_or(option.len()));
+                let argument = match name {
+                    "no-controls" => "controls=False".into(),
+                    _ if FLAGS.contains(&name) => format!("{}=True", name.replace('-', "_")),
+                    _ => format!("{}=", name.replace('-', "_")),
+                };
+                written += &argument;
+                written += rest;
+            }
+        }
+        command &= !word.trim_end().ends_with(['.', ';', ',', ':', '`', ')']);
+    }
+    written
 }
 
 /// Converts JSON to Python. With `words`, the texts `nan`, `inf` and `-inf` become the numbers that rows write so.

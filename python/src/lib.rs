@@ -30,6 +30,7 @@ fn _attnlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(background::end, module)?)?;
     module.add_function(wrap_pyfunction!(checks::check_claim, module)?)?;
     module.add_function(wrap_pyfunction!(checks::run_trial, module)?)?;
+    module.add_function(wrap_pyfunction!(checks::verdict_of_rows, module)?)?;
     module.add_function(wrap_pyfunction!(checks::write_report, module)?)?;
     module.add_function(wrap_pyfunction!(registry::register, module)?)?;
     module.add_function(wrap_pyfunction!(registry::forget, module)?)?;
@@ -44,6 +45,7 @@ fn _attnlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(runs::size_of_sweep, module)?)?;
     module.add_function(wrap_pyfunction!(runs::merge, module)?)?;
     module.add_function(wrap_pyfunction!(runs::run_experiment, module)?)?;
+    module.add_function(wrap_pyfunction!(runs::evaluate_network, module)?)?;
     module.add_function(wrap_pyfunction!(runs::read_rows, module)?)?;
     module.add_function(wrap_pyfunction!(runs::read_cells, module)?)?;
     module.add_function(wrap_pyfunction!(runs::read_run, module)?)?;

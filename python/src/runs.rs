@@ -1,20 +1,25 @@
 //! Sweeps and experiments with rows in folders, their tables and figures.
 
 use crate::checks::{on_threads_of, run};
-use crate::convert::{Raised, map_of, serialised, to_python, whole};
+use crate::convert::{Raised, map_of, number, optional, refused, serialised, to_python, whole};
 use crate::registry::{catalogue, toys};
+use attnlab_aot::evaluate::Task;
+use attnlab_aot::experiments::evaluate::{Choices, Evaluate};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
-use attnlab_lab::experiment::{self, RunOptions};
+use attnlab_lab::experiment::{self, Entry, Experiment, RunOptions};
 use attnlab_lab::figure::{self, Figure};
 use attnlab_lab::folder::{self, RunFolder};
+use attnlab_lab::run::Progress;
 use attnlab_lab::run::export::{Values, columns};
 use attnlab_lab::run::grid::GridOptions;
 use attnlab_lab::run::store::{Shard, Store};
 use attnlab_lab::sweep::{self, MergeOptions, Plan, Sweep, summarise};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Counts of a run: trials that were there, trials computed now, messages for the user.
@@ -116,17 +121,85 @@ pub fn run_experiment(
     let counts = run(py, report, move |meter| {
         let set = toml::Table::try_from(&set).map_err(|e| Error::unwritable("a setting (TOML)", e))?;
         let experiment = entry.configure(quick, None, &set)?;
-        let command = folder::command(&entry, &*experiment, seed)?;
-        let how = RunOptions { seed, force, mix_builds: false, shard, command: Some(&command) };
-        let finished = experiment::run(&*experiment, &out, &how, meter)?;
-        if shard.is_whole() {
-            let _owner = Store::share(&out, &experiment::manifest(&*experiment, seed))?;
-            let figures = experiment.figures(&finished.rows)?;
-            figure::write_all(&folder::with_size(figures, &entry, &*experiment)?, &out)?;
-        }
-        Ok((finished.resumed, finished.computed, finished.dropped))
+        let how = RunOptions { seed, force, mix_builds: false, shard, command: None };
+        let sized = |figures| folder::with_size(figures, &entry, &*experiment);
+        computed((&entry, &*experiment), &out, how, meter, sized)
     })?;
     Ok((place, counts))
+}
+
+/// Computes the rows of an experiment, and writes its pictures, `sized`, beside them.
+fn computed(
+    (entry, experiment): (&Entry, &dyn Experiment),
+    out: &Path,
+    how: RunOptions,
+    meter: &dyn Progress,
+    sized: impl FnOnce(Vec<Figure>) -> Result<Vec<Figure>>,
+) -> Result<Counts> {
+    let command = folder::command(entry, experiment, how.seed)?;
+    let how = RunOptions { command: Some(&command), ..how };
+    let finished = experiment::run(experiment, out, &how, meter)?;
+    if how.shard.is_whole() {
+        let _owner = Store::share(out, &experiment::manifest(experiment, how.seed))?;
+        figure::write_all(&sized(experiment.figures(&finished.rows)?)?, out)?;
+    }
+    Ok((finished.resumed, finished.computed, finished.dropped))
+}
+
+/// Evaluates a trained network, with the pictures beside the rows.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+pub fn evaluate_network(
+    py: Python<'_>,
+    network: PathBuf,
+    task: &str,
+    data: Vec<PathBuf>,
+    choices: &Bound<'_, PyDict>,
+    level: &Bound<'_, PyAny>,
+    seed: &Bound<'_, PyAny>,
+    out: PathBuf,
+    shard: &str,
+    force: bool,
+    report: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Counts> {
+    let entry = *catalogue().experiment("evaluate").raised()?;
+    let task: Task = word("task", &PyString::new(py, task))?;
+    let given = |name: &str| Ok::<_, PyErr>(choices.get_item(name)?.filter(|v| !v.is_none()));
+    let size = |name: &str| optional(given(name)?.as_ref(), |v| Ok(whole(name, v, 1)? as usize));
+    let sizes = |name: &str| each(given(name)?, |v| Ok(whole(name, v, 1)? as usize));
+    let choices = Choices {
+        detokenise: each(given("detokenise")?, |v| word("detokenise", v))?,
+        window: sizes("window")?,
+        stride: sizes("stride")?,
+        limit: size("limit")?,
+        sample: optional(given("sample")?.as_ref(), |v| word("sample", v))?.unwrap_or_default(),
+        no_controls: optional(given("controls")?.as_ref(), |v| v.extract())? == Some(false),
+        context: size("context")?,
+        batch: size("batch")?,
+        runs: size("runs")?,
+    };
+    let (seed, level, shard) = (whole("seed", seed, 0)?, number("level", level)?, shard_of(shard)?);
+    run(py, report, move |meter| {
+        let settings = Evaluate::chosen(&network, task, &data, &choices, (seed, level))?;
+        let how = RunOptions { seed, force, mix_builds: false, shard, command: None };
+        let sized = |figures: Vec<Figure>| Ok(figures.into_iter().map(|f| f.noted(&settings.size())).collect());
+        computed((&entry, &settings), &out, how, meter, sized)
+    })
+}
+
+/// Reads a word of a list that the command line has.
+fn word<T: DeserializeOwned>(name: &str, given: &Bound<'_, PyAny>) -> PyResult<T> {
+    let text = given.to_string();
+    serde_json::from_value(Value::from(text)).map_err(|e| refused(name, given, &format!("must be a known word; {e}")))
+}
+
+/// Reads one value or a list of them; None is an empty list.
+fn each<T>(given: Option<Bound<'_, PyAny>>, read: impl Fn(&Bound<'_, PyAny>) -> PyResult<T>) -> PyResult<Vec<T>> {
+    match given {
+        None => Ok(vec![]),
+        Some(one) if one.is_instance_of::<PyString>() || one.try_iter().is_err() => Ok(vec![read(&one)?]),
+        Some(list) => list.try_iter()?.map(|v| read(&v?)).collect(),
+    }
 }
 
 /// Reads the rows of a folder as columns: a dict from names to (kind, values, flags of the values that are missing).

@@ -120,7 +120,7 @@ def test_rows_of_other_code_are_not_taken(claim, tmp_path):
     def other(p, rng):
         return float(rng.random() < p.heads)
 
-    with pytest.raises(ValueError, match="build"):
+    with pytest.raises(ValueError, match="rows of other code of toy.fair.*write mix_builds=True"):
         attnlab.sweep(SWEEP, out=tmp_path, progress=False)
     assert len(attnlab.sweep(SWEEP, out=tmp_path, force=True, progress=False)) == 120
 
@@ -439,7 +439,7 @@ def test_promises_that_nothing_keeps(claim, promise):
 def test_margins_are_numbers(claim):
     with pytest.raises(ValueError, match="margin of a hypothesis = nan: must be a number"):
         claim("mine.margin", hypotheses=[("x >= 0", lambda p: float("nan"))])(lambda p, rng: True)
-        attnlab.check("mine.margin")
+        attnlab.check("mine.margin", size=0.0)
 
 
 def test_a_trial_is_a_function(claim):
@@ -464,3 +464,42 @@ def test_nested_values_are_refused():
     # A list of this depth is also destroyed one level at a time.
     while deep:
         deep = deep[0] if isinstance(deep, list) else None
+
+
+def test_a_claim_that_checks_itself_ends(claim):
+    @claim("mine.itself")
+    def itself(p, rng):
+        return attnlab.check("mine.itself", trials=1)
+
+    with pytest.raises(RecursionError, match="a trial must not run its own claim"):
+        attnlab.check("mine.itself", trials=1)
+
+    @claim("mine.alone")
+    def alone(p, rng):
+        return attnlab.trial("mine.alone", 0)
+
+    with pytest.raises(RecursionError, match="a trial must not run its own claim"):
+        attnlab.trial("mine.alone", 0)
+
+    @claim("mine.inside")
+    def inside(p, rng):
+        return bool(attnlab.check("aot.lemma1", trials=2))
+
+    assert attnlab.check("mine.inside", trials=3).failures == 0
+
+
+def test_a_failed_margin_is_no_failed_trial(claim):
+    @claim("mine.margin", params={"size": 1.0}, hypotheses=[("1/size >= 0", lambda p: 1 / p.size)])
+    def margin(p, rng):
+        return True
+
+    with pytest.raises(ZeroDivisionError):
+        attnlab.check("mine.margin", size=0.0)
+
+
+def test_rows_of_a_claim_that_is_not_declared_say_what_to_do(claim):
+    twin(claim)
+    attnlab.sweep({"claim": "toy.fair", "trials": 5}, out="runs/toy", progress=False)
+    attnlab.forget("toy.fair")
+    with pytest.raises(ValueError, match="a claim written in Python that is not declared here.*--catalogue FILE.py"):
+        attnlab.rows("runs/toy").cells()

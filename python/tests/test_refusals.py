@@ -114,3 +114,11 @@ def test_a_verdict_names_what_it_has():
     found = attnlab.check("aot.lemma1", trials=10)
     with pytest.raises(AttributeError, match="a verdict has no estimates; it has"):
         found.estimates
+
+
+def test_options_of_the_command_line_are_arguments(tmp_path):
+    attnlab.sweep({"claim": "aot.lemma1", "trials": 3}, out=tmp_path, progress=False)
+    refused(
+        lambda: attnlab.sweep({"claim": "aot.lemma1", "trials": 3, "seed": 1}, out=tmp_path, progress=False),
+        "Choose another folder with out=, or write force=True to delete those rows",
+    )

@@ -281,3 +281,39 @@ def test_the_interpreter_ends_after_what_is_under_way(how):
     work = python(code)
     out, err = work.communicate(timeout=120)
     assert (work.returncode, out) == (0, "ended\n"), err
+
+
+NETWORK = Path(__file__).resolve().parents[2] / "crates/networks/tests/data/llama.gguf"
+
+
+def test_a_network_is_evaluated_as_by_the_command(command, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("the cat sat on the mat and the dog sat on the cat ")
+    found = attnlab.evaluate(NETWORK, "text", text, window=[8, 16], stride=4, seed=1, out="python", progress=False)
+    command("evaluate", NETWORK, "--task", "text", "--data", text, "--window", "8,16", "--stride", "4", "--seed", "1", "--out", "command")
+    for name in ("rows.jsonl", "evaluate.svg"):
+        assert (found.folder / name).read_bytes() == Path("command", name).read_bytes(), name
+    assert set(found["parameters.variant"]) == {"trained", "untrained"} and set(found["parameters.window"]) == {8, 16}
+    assert "parameters.reading" in attnlab.rows("python")
+    assert attnlab.figure("python")["evaluate"].svg.startswith("<svg")
+    few = attnlab.evaluate(NETWORK, "cost", context=8, batch=1, runs=2, out="cost", progress=False)
+    assert len(few) == 1
+
+
+@pytest.mark.parametrize(
+    "task, how, message",
+    [
+        ("lambda", {}, "task = 'lambda': must be a known word; unknown variant `lambda`, expected one of `lambada`"),
+        ("text", {}, "data = []: must be a file; the task text reads one. Add data=FILE"),
+        ("cost", {"window": 8}, "task = cost: must be text with window=. Leave window= out"),
+        ("cost", {"runs": 0}, "runs = 0: must be a whole number >= 1"),
+        ("text", {"detokenise": "openay"}, "detokenise = 'openay': must be a known word"),
+        ("text", {"window": [8, "x"]}, "window = 'x': must be a whole number"),
+        ("text", {"level": 1.5}, "level"),
+    ],
+)
+def test_an_evaluation_is_refused(task, how, message):
+    with pytest.raises(ValueError) as found:
+        attnlab.evaluate(NETWORK, task, progress=False, **how)
+    assert message in str(found.value), str(found.value)
+    assert not Path("runs").exists()

@@ -1,6 +1,7 @@
 """Values of the package are those of the command line."""
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -199,6 +200,14 @@ def test_tensors(draw):
     assert np.array_equal(found.tokens, attnlab.unroll(draw.z, draw.bases, draw.labels, layers=2).tokens)
 
 
+def test_arrays_of_jax(draw):
+    jnp = pytest.importorskip("jax").numpy
+    # JAX has float32 and int32 unless it is told otherwise.
+    z, bases, labels = draw.z.astype("f4"), [u.astype("f4") for u in draw.bases], draw.labels.astype("i4")
+    found = attnlab.unroll(jnp.asarray(z), [jnp.asarray(u) for u in bases], jnp.asarray(labels), layers=2)
+    assert np.array_equal(found.tokens, attnlab.unroll(z, bases, labels, layers=2).tokens)
+
+
 def test_unroll_without_labels(draw):
     found = attnlab.unroll(draw.z, draw.bases, layers=2)
     assert found.snr is None
@@ -241,6 +250,20 @@ def test_rows_of_tokens_are_taken(draw):
 
 def test_the_command_of_the_package(command):
     assert command("list", "aot.theorem1", "--json")[0]["id"] == "aot.theorem1"
+
+
+def test_a_verdict_is_pickled():
+    found = attnlab.check("aot.lemma1", trials=20, seed=3, mutants=True, delta=0.2)
+    again = pickle.loads(pickle.dumps(found))
+    assert again == found and again.to_dict() == found.to_dict() and again.mutants == found.mutants
+    assert again._repr_html_() == found._repr_html_() and repr(again) == repr(found)
+    assert attnlab.report(again, out="again.html").read_bytes() == attnlab.report(found, out="found.html").read_bytes()
+
+
+def test_names_of_python_stay():
+    names: dict = {}
+    exec("from attnlab import *", names)
+    assert "check" in names and "list" not in names and "eval" not in names
 
 
 def test_cards():

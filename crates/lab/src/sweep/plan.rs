@@ -78,6 +78,14 @@ impl Plan {
     /// When the catalogue does not know the run, or the settings are of another version.
     pub fn of_manifest(manifest: &Manifest, catalogue: &Catalogue) -> Result<Plan> {
         if let Some(sweep) = Sweep::of_manifest(manifest)? {
+            if manifest.code().is_some() && catalogue.claim(&manifest.id).is_err() {
+                let problem = format!(
+                    "it is a run of {}, a claim written in Python that is not declared here. Name its file: attnlab \
+                     --catalogue FILE.py .. (the command of the Python package), or run the file in Python",
+                    manifest.id
+                );
+                return Err(Error::Content { path: Manifest::FILE.into(), problem });
+            }
             let mut plan = Self::new(&sweep, catalogue)?;
             if let Some(found) = manifest.difference(&plan.manifest) {
                 return Err(Error::Content {

@@ -123,17 +123,22 @@ fn settle(folder: &Path, run: &Run, how: &Opening) -> Result<Manifest> {
             clear(folder)?;
             write(folder, run.manifest())
         }
-        Some(here) => Err(Error::Content {
-            path: folder.to_path_buf(),
-            problem: format!(
-                "it holds rows of the build {}, but this is {}. Different code may compute different numbers: \
-                 choose another folder with --out, write --mix-builds to go on here (rows and reports then name \
-                 every build), or write --force to delete those rows and start anew",
-                here.builds().collect::<Vec<_>>().join(", "),
-                wanted.build
-            ),
-        }),
+        Some(here) => Err(Error::Content { path: folder.to_path_buf(), problem: other_code(&here, wanted) }),
     }
+}
+
+fn other_code(here: &Manifest, wanted: &Manifest) -> String {
+    let builds = here.builds().collect::<Vec<_>>().join(", ");
+    let found = match here.code().zip(wanted.code()) {
+        Some((before, now)) if before != now => {
+            format!("it holds rows of other code of {} (hash {before}, now {now}): its functions were changed", here.id)
+        }
+        _ => format!("it holds rows of the build {builds}, but this is {}", wanted.build),
+    };
+    format!(
+        "{found}. Different code may compute different numbers: choose another folder with --out, write --mix-builds to go \
+         on here (rows and reports then name every build), or write --force to delete those rows and start anew"
+    )
 }
 
 fn write(folder: &Path, manifest: Manifest) -> Result<Manifest> {

@@ -62,6 +62,11 @@ impl Manifest {
         self
     }
 
+    /// Returns the identity of the code that is no part of the build; None for a claim of the build.
+    pub fn code(&self) -> Option<&str> {
+        self.build.split_once(" with ").map(|(_, code)| code)
+    }
+
     /// Returns the builds whose rows are of this run.
     pub fn builds(&self) -> impl Iterator<Item = &str> {
         std::iter::once(&self.build).chain(&self.mixed).map(String::as_str)

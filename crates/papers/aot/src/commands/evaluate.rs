@@ -3,8 +3,8 @@
 use super::evaluate_findings::{lines, tables};
 use super::results::{Destination, Shown, computed};
 use crate::evaluate::{Detokeniser, Task};
-use crate::experiments::evaluate::{Evaluate, Sample};
-use attnlab_core::error::{Error, Result};
+use crate::experiments::evaluate::{Choices, Evaluate, Sample};
+use attnlab_core::error::Result;
 use attnlab_lab::command::{Out, RowOptions, Status, input};
 use std::path::PathBuf;
 
@@ -67,14 +67,12 @@ pub(super) struct Args {
     /// Cost: tokens of a sequence [default: 1024, or the context of the network if that is less]
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     context: Option<u64>,
-    /// Cost: sequences of a forward pass
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
-    batch: u64,
-    /// Cost: measured passes
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
-    runs: u64,
+    /// Cost: sequences of a forward pass [default: 1]
+    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
+    batch: Option<u64>,
+    /// Cost: measured passes [default: 5]
+    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
+    runs: Option<u64>,
     /// Level of the intervals
     #[arg(long, default_value_t = 0.95, value_parser = input::level)]
     level: f64,
@@ -94,50 +92,22 @@ pub(super) struct Args {
 
 /// Runs the command.
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    refuse_idle(args)?;
-    let mut settings = Evaluate::of_files(&args.network, args.task, &args.data)?;
-    super::note_renamings(&args.network)?;
     let sizes = |given: &[u64]| given.iter().map(|n| *n as usize).collect::<Vec<_>>();
-    if !args.detokenise.is_empty() {
-        settings.detokenise = args.detokenise.clone();
-    }
-    if !args.window.is_empty() {
-        settings.set_windows(sizes(&args.window))?;
-    }
-    if !args.stride.is_empty() {
-        settings.strides = sizes(&args.stride);
-    }
-    settings.limit = args.limit.unwrap_or(0) as usize;
-    settings.sample = args.sample;
-    settings.controls &= !args.no_controls;
-    settings.control_seed = args.seed;
-    settings.level = args.level;
-    settings.context = args.context.map_or(settings.context, |n| n as usize);
-    settings.batch = args.batch as usize;
-    settings.runs = args.runs as usize;
+    let size = |given: Option<u64>| given.map(|n| n as usize);
+    let choices = Choices {
+        detokenise: args.detokenise.clone(),
+        window: sizes(&args.window),
+        stride: sizes(&args.stride),
+        limit: size(args.limit),
+        sample: args.sample,
+        no_controls: args.no_controls,
+        context: size(args.context),
+        batch: size(args.batch),
+        runs: size(args.runs),
+    };
+    let settings = Evaluate::chosen(&args.network, args.task, &args.data, &choices, (args.seed, args.level))?;
+    super::note_renamings(&args.network)?;
     let shown = Shown { summary: |_| Ok(vec![]), lines, tables, page: "evaluate.html" };
     let to = Destination { folder: &args.out, rows: args.rows, seed: args.seed, json: args.json };
     computed(&settings, &shown, &to, out)
-}
-
-/// Refuses options that the task does not read.
-fn refuse_idle(args: &Args) -> Result<()> {
-    let text = args.task == Task::Text;
-    let cost = args.task == Task::Cost;
-    let idle = [
-        ("window", !args.window.is_empty(), text, "text"),
-        ("stride", !args.stride.is_empty(), text, "text"),
-        ("context", args.context.is_some(), cost, "cost"),
-        ("batch", args.batch != 1, cost, "cost"),
-        ("data", !args.data.is_empty(), !cost, "lambada, cbt or text"),
-        ("detokenise", !args.detokenise.is_empty(), !cost, "lambada, cbt or text"),
-        ("limit", args.limit.is_some(), !cost, "lambada, cbt or text"),
-    ];
-    match idle.into_iter().find(|(_, given, read, _)| *given && !*read) {
-        None => Ok(()),
-        Some((name, _, _, tasks)) => {
-            let allowed = format!("must be {tasks} with --{name}. Leave --{name} out");
-            Err(Error::invalid("task", args.task.name(), allowed))
-        }
-    }
 }

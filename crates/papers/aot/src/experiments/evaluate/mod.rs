@@ -63,7 +63,88 @@ settings! {
     }
 }
 
+/// Choices that a user makes; None and an empty list leave the default of the task or of the network.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    /// Changes of the text, each a reading.
+    pub detokenise: Vec<Detokeniser>,
+    /// Text: tokens of a forward pass.
+    pub window: Vec<usize>,
+    /// Text: tokens between the beginnings of two windows.
+    pub stride: Vec<usize>,
+    /// Passages, questions or windows.
+    pub limit: Option<usize>,
+    /// Choice of the items that a limit keeps.
+    pub sample: Sample,
+    /// Flag: without the network with random weights.
+    pub no_controls: bool,
+    /// Cost: tokens of a sequence.
+    pub context: Option<usize>,
+    /// Cost: sequences of a forward pass.
+    pub batch: Option<usize>,
+    /// Cost: measured passes.
+    pub runs: Option<usize>,
+}
+
+impl Choices {
+    /// Refuses choices that the task does not read.
+    fn refuse_idle(&self, task: Task, data: &[PathBuf]) -> Result<()> {
+        let (text, cost) = (task == Task::Text, task == Task::Cost);
+        let idle = [
+            ("window", !self.window.is_empty(), text, "text"),
+            ("stride", !self.stride.is_empty(), text, "text"),
+            ("context", self.context.is_some(), cost, "cost"),
+            ("batch", self.batch.is_some(), cost, "cost"),
+            ("runs", self.runs.is_some(), cost, "cost"),
+            ("data", !data.is_empty(), !cost, "lambada, cbt or text"),
+            ("detokenise", !self.detokenise.is_empty(), !cost, "lambada, cbt or text"),
+            ("limit", self.limit.is_some(), !cost, "lambada, cbt or text"),
+        ];
+        match idle.into_iter().find(|(_, given, read, _)| *given && !*read) {
+            None => Ok(()),
+            Some((name, _, _, tasks)) => {
+                let allowed = format!("must be {tasks} with --{name}. Leave --{name} out");
+                Err(Error::invalid("task", task.name(), allowed))
+            }
+        }
+    }
+}
+
 impl Evaluate {
+    /// Returns the evaluation of a network on files with these choices. `seed` is that of the random weights and of a
+    /// random sample, `level` that of the intervals.
+    ///
+    /// # Errors
+    /// A choice that the task does not read; those of [`Evaluate::of_files`].
+    pub fn chosen(
+        network: &Path,
+        task: Task,
+        data: &[PathBuf],
+        choices: &Choices,
+        (seed, level): (u64, f64),
+    ) -> Result<Self> {
+        choices.refuse_idle(task, data)?;
+        let mut settings = Self::of_files(network, task, data)?;
+        if !choices.detokenise.is_empty() {
+            settings.detokenise = choices.detokenise.clone();
+        }
+        if !choices.window.is_empty() {
+            settings.set_windows(choices.window.clone())?;
+        }
+        if !choices.stride.is_empty() {
+            settings.strides = choices.stride.clone();
+        }
+        settings.limit = choices.limit.unwrap_or(0);
+        settings.sample = choices.sample;
+        settings.controls &= !choices.no_controls;
+        settings.control_seed = seed;
+        settings.level = level;
+        settings.context = choices.context.unwrap_or(settings.context);
+        settings.batch = choices.batch.unwrap_or(settings.batch);
+        settings.runs = choices.runs.unwrap_or(settings.runs);
+        Ok(settings)
+    }
+
     /// Returns the evaluation of a network on files, with the hashes of both, the task's own detokenisers, and windows
     /// of the network's context but at most 1024 tokens ([`Evaluate::set_windows`]).
     ///
