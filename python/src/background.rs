@@ -57,9 +57,17 @@ pub fn deeper<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         return Err(PyRecursionError::new_err(text));
     }
     DEPTH.set(depth + 1);
-    let outcome = work();
-    DEPTH.set(depth);
-    outcome
+    let _back = Back;
+    work()
+}
+
+/// Takes one run off the depth of this thread when it is dropped, after a panic too.
+struct Back;
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
 }
 
 /// A thread under way, counted until it is dropped.
