@@ -260,6 +260,17 @@ def test_a_verdict_is_pickled():
     assert attnlab.report(again, out="again.html").read_bytes() == attnlab.report(found, out="found.html").read_bytes()
 
 
+def test_a_verdict_without_an_estimate_is_pickled():
+    @attnlab.claim("mine.none", statement="$x$")
+    def none(p, rng):
+        return attnlab.uninformative("nothing to see", x=float("nan"))
+
+    found = attnlab.check("mine.none", trials=3)
+    assert found.verdict == "inconclusive" and found.estimate["value"] is None
+    assert pickle.loads(pickle.dumps(found)) == found
+    attnlab.forget("mine.none")
+
+
 def test_names_of_python_stay():
     names: dict = {}
     exec("from attnlab import *", names)

@@ -75,7 +75,7 @@ fn the_readme_has_the_estimates_of_a_run() {
     let folder = folder.unwrap_or_else(|| panic!("{REPRODUCED}: must name the folder of a run"));
     let mut estimates = HashMap::new();
     for row in latest(&store::read(Path::new(&folder)).unwrap().rows) {
-        // What cannot be restored, such as an interval without end, is missing below.
+        // What cannot be restored is missing below.
         if let Ok(Found::Claim(checked)) = restore(row, &CATALOGUE) {
             assert_eq!(checked.report.seed, 0, "the tables are those of seed 0");
             estimates.insert(checked.report.claim, three_digits(&checked.report.estimate));

@@ -22,8 +22,10 @@ pub use sequence::Sequence;
 
 use serde::{Deserialize, Serialize};
 
-/// A point estimate with its confidence interval.
+/// A point estimate with its confidence interval. JSON has null for NaN and for an end at infinity; null is read back as
+/// the one without an estimate, as the other beside one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written")]
 pub struct Estimate {
     /// The point estimate.
     pub value: f64,
@@ -34,6 +36,23 @@ pub struct Estimate {
     /// Confidence level of the interval, 0.95 for 95 %; 1 for a value that is computed rather than
     /// sampled.
     pub level: f64,
+}
+
+/// An [`Estimate`] in JSON.
+#[derive(Deserialize)]
+struct Written {
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    level: f64,
+}
+
+impl From<Written> for Estimate {
+    fn from(Written { value, low, high, level }: Written) -> Self {
+        let (least, most) = if value.is_some() { (f64::NEG_INFINITY, f64::INFINITY) } else { (f64::NAN, f64::NAN) };
+        let value = value.unwrap_or(f64::NAN);
+        Estimate { value, low: low.unwrap_or(least), high: high.unwrap_or(most), level }
+    }
 }
 
 impl Estimate {
@@ -63,4 +82,24 @@ pub fn validate_level(level: f64) -> crate::Result<()> {
         return Ok(());
     }
     Err(crate::Error::invalid("level", level, "must be a number in (0, 1), such as 0.95"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_are_read_back_from_json() {
+        let inf = f64::INFINITY;
+        for (value, low, high) in [(0.5, 0.25, 0.75), (0.5, -inf, inf), (0.5, 0.0, inf), (f64::NAN, f64::NAN, f64::NAN)]
+        {
+            let written = serde_json::to_string(&Estimate { value, low, high, level: 0.95 }).unwrap();
+            let read: Estimate = serde_json::from_str(&written).unwrap();
+            assert_eq!(
+                [read.value, read.low, read.high].map(f64::to_bits),
+                [value, low, high].map(f64::to_bits),
+                "{written}"
+            );
+        }
+    }
 }
