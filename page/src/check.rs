@@ -1,4 +1,4 @@
-//! Claims: what there is, and verdicts.
+//! Claims: the catalogue, and verdicts.
 
 use crate::written;
 use attnlab::cli;
@@ -30,7 +30,7 @@ pub struct Request {
 /// A verdict.
 #[derive(Serialize)]
 pub struct Verdict {
-    /// What `attnlab check --json` prints.
+    /// Report, as `attnlab check --json` prints it.
     report: CheckReport,
     /// Card of the verdict as HTML, as reports show it.
     card: String,

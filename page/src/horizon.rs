@@ -127,7 +127,7 @@ pub struct Depth {
 pub struct Snr {
     /// Of the network of Theorem 1 on the draw: `snr[l][k]`.
     snr: Vec<Vec<f64>>,
-    /// What the theorem says: that of layer 0 times (1 + ητ)^l.
+    /// SNR that the theorem states: that of layer 0 times (1 + ητ)^l.
     theorem: Vec<Vec<f64>>,
 }
 

@@ -1,4 +1,4 @@
-//! Functions that the page calls and functions of the page that it is told by.
+//! Functions that the page calls, and those of the page that the library calls.
 //!
 //! A request is written into memory that [`request`] gives, [`respond`] answers it, and the answer lies at the address
 //! that it returns, [`length`] bytes long.

@@ -114,7 +114,7 @@ pub struct Query {
     steps: usize,
 }
 
-/// What becomes of a query.
+/// Descent from a query.
 #[derive(Serialize)]
 pub struct Descent {
     /// The query, the state after one step, which is the attention layer, and those after more.

@@ -24,7 +24,7 @@ function horizonRoom(engine, drawer, changed) {
   const controls = [...HORIZON, seed].map((spec) => slider({ ...spec, room: "horizon" }, (settled) => moved(settled)));
   part("controls").append(...controls.map((control) => control.element));
   let [law, draw, layers, attention] = [];
-  /** What the library refuses: of the law, of the draw. */
+  /** Refusals of the library, of the law and of the draw. */
   const refused = {};
   const refusal = (of, error) => {
     refused[of] = error;

@@ -1,7 +1,7 @@
 "use strict";
 // The page: rooms by the address, `#horizon&tokens=600`, `#landscape&sigma=0.3`, `#check=aot.lemma1&seed=1`.
 
-/** What a test of the page reads. */
+/** Rooms and readiness of the page, for a test. */
 const attnlabPage = {};
 
 (async () => {
