@@ -10,9 +10,11 @@
 //! - [`npy`]: reader and writer of NumPy files;
 //! - [`input`]: the door through which input files are opened, so that a run knows them;
 //! - [`params`]: parameters of claims, with types, symbols, units, ranges and defaults;
+//! - [`clock`]: times computations, also in a browser;
 //! - [`format`](mod@format): numbers and tables formatted for people.
 
 pub mod bracket;
+pub mod clock;
 pub mod error;
 pub mod format;
 pub mod input;

@@ -28,13 +28,13 @@ mod names;
 pub mod npy;
 mod tensors;
 pub mod text;
-#[cfg(feature = "tokenizers")]
+#[cfg(all(feature = "tokenizers", not(target_family = "wasm")))]
 mod tokenizer;
 mod training;
 pub mod transformer;
 
 pub use checkpoint::{Checkpoint, sha256};
 pub use names::{kind, layer, numbers, step, steps};
-#[cfg(feature = "tokenizers")]
+#[cfg(all(feature = "tokenizers", not(target_family = "wasm")))]
 pub use tokenizer::Tokenizer;
 pub use transformer::Transformer;

@@ -62,7 +62,10 @@ pub fn gemm<T: Real>(
     let accumulate = if accumulate { Accum::Add } else { Accum::Replace };
     let par = match threads {
         Threads::One => Par::Seq,
+        #[cfg(not(target_family = "wasm"))]
         Threads::All => Par::rayon(0),
+        #[cfg(target_family = "wasm")]
+        Threads::All => Par::Seq,
     };
     faer::linalg::matmul::matmul(view_mut(&mut c), accumulate, view(&a), view(&b), alpha, par);
 }

@@ -5,6 +5,11 @@ use serde_json::Value;
 /// 2^64: a whole f64 below it is a u64 exactly.
 const WHOLE_END: f64 = 18_446_744_073_709_551_616.0;
 
+/// Limits the end of a range to the largest whole number that a size holds: 2^32 - 1 in a browser.
+fn held(high: u64) -> u64 {
+    usize::try_from(high).map_or(usize::MAX as u64, |_| high)
+}
+
 /// Range and type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Domain {
@@ -66,8 +71,10 @@ impl Domain {
     /// Describes the range in words for an error message and for `--help`.
     pub fn allowed(&self) -> String {
         match *self {
-            Domain::Whole(low, u64::MAX) => format!("a whole number >= {low}"),
-            Domain::Whole(low, high) => format!("a whole number from {low} to {high}"),
+            Domain::Whole(low, high) => match held(high) {
+                u64::MAX => format!("a whole number >= {low}"),
+                high => format!("a whole number from {low} to {high}"),
+            },
             Domain::Number { low, high, .. } if low.is_infinite() && high.is_infinite() => "a finite number".into(),
             Domain::Number { low, low_in, high, .. } if high.is_infinite() => {
                 format!("a finite number {} {low}", if low_in { ">=" } else { ">" })
@@ -104,7 +111,7 @@ impl Domain {
 
     pub(super) fn contains(&self, value: &Value) -> bool {
         match *self {
-            Domain::Whole(low, high) => value.as_u64().is_some_and(|n| (low..=high).contains(&n)),
+            Domain::Whole(low, high) => value.as_u64().is_some_and(|n| (low..=held(high)).contains(&n)),
             Domain::Number { low, low_in, high, high_in } => value.as_f64().is_some_and(|x| {
                 x.is_finite() && (x > low || (low_in && x == low)) && (x < high || (high_in && x == high))
             }),

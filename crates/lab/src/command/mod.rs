@@ -3,6 +3,10 @@
 //! Results go to standard output and nothing else does; progress, warnings and errors go to standard
 //! error.
 
+#[cfg(not(target_family = "wasm"))]
+mod bar;
+#[cfg(target_family = "wasm")]
+#[path = "bar/none.rs"]
 mod bar;
 pub mod input;
 mod out;

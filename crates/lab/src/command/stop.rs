@@ -28,6 +28,7 @@ pub(super) fn is_requested() -> bool {
 /// stored is lost. Only a trial that writes checkpoints gets the time for one; a second Ctrl-C ends that at once too.
 pub fn stop_on_signals() {
     // Fails only where a handler is set already: by this function.
+    #[cfg(not(target_family = "wasm"))]
     let _ = ctrlc::set_handler(|| {
         if is_requested() {
             end();

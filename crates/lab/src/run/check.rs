@@ -4,6 +4,7 @@ use super::watch::Watch;
 use super::{Progress, decide, memory, schedule, time};
 use crate::claim::evidence::{self, Evidence};
 use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness};
+use attnlab_core::clock::Instant;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
 use attnlab_core::rng::Streams;
@@ -14,7 +15,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 
 /// Options of [`check()`].
 #[derive(Clone, Debug)]

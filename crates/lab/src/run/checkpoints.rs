@@ -4,6 +4,7 @@
 //! checkpoint before it as the newest whole one. Two are kept.
 
 use super::{Progress, files, pause};
+use attnlab_core::clock::Instant;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::hash;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Number of checkpoints kept: the newest, and the one before it in case the newest is damaged.
 const KEPT: usize = 2;

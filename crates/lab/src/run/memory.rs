@@ -5,8 +5,9 @@ pub use attnlab_core::format::size;
 use std::path::{Path, PathBuf};
 
 /// Memory (bytes) assumed where the system does not report it: more than the machines that this runs on
-/// have, so that only obvious mistakes (`tokens=1e12`) are refused.
-const UNKNOWN: u64 = 1 << 40;
+/// have, so that only obvious mistakes (`tokens=1e12`) are refused; in a browser, where addresses have 32 bits, half of
+/// what they reach.
+const UNKNOWN: u64 = if cfg!(target_family = "wasm") { 1 << 31 } else { 1 << 40 };
 
 /// Returns the memory (bytes) available without swapping: Linux's estimate (`MemAvailable`), at most what the
 /// control groups of this process (containers, Slurm) and `ulimit -v` and `ulimit -d` leave; None where the system

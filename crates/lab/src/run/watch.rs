@@ -1,11 +1,12 @@
 //! Watch over trials: the settings of those under way, and the time that the others will take.
 
 use super::{Progress, pause, time};
+use attnlab_core::clock::Instant;
 use attnlab_core::error::Result;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time after which the first trial that ends announces how long the others take: long enough for the rate to be
 /// known, and no work that is over sooner needs it.

@@ -121,7 +121,7 @@ impl Transformer {
     ///
     /// # Errors
     /// As [`Tokenizer::open`](crate::Tokenizer::open).
-    #[cfg(feature = "tokenizers")]
+    #[cfg(all(feature = "tokenizers", not(target_family = "wasm")))]
     pub fn tokenizer(&self) -> Result<crate::Tokenizer> {
         crate::Tokenizer::open(&self.path)
     }

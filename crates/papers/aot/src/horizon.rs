@@ -2,6 +2,7 @@
 
 use crate::theory::Horizon as Law;
 use crate::unroll::{Data, Given};
+use attnlab_core::clock::Instant;
 use attnlab_core::error::{Error, Result, positive};
 use attnlab_core::linalg::{orthonormality_defect, product};
 use attnlab_core::rng::Streams;
@@ -14,7 +15,6 @@ use attnlab_theory::measure::{horizon_of_mixture_on, horizon_ticks_on, weight_in
 use attnlab_theory::sample::Mixture;
 use ndarray::{Array2, Axis};
 use serde::Serialize;
-use std::time::Instant;
 
 /// Layers beyond the first broken one whose broken columns are counted: enough to see the collapse
 /// set in, while the bounds of the pass are still narrow.

@@ -7,13 +7,18 @@
 
 pub mod arrays;
 pub mod claims;
+#[cfg(not(target_family = "wasm"))]
 pub mod commands;
+#[cfg(not(target_family = "wasm"))]
 pub mod corpus;
 pub mod draws;
+#[cfg(not(target_family = "wasm"))]
 pub mod evaluate;
+#[cfg(not(target_family = "wasm"))]
 pub mod experiments;
 pub mod formulas;
 pub mod horizon;
+#[cfg(not(target_family = "wasm"))]
 pub mod inspect;
 pub mod quantities;
 pub mod rare_event;
@@ -70,13 +75,15 @@ const TERMS: &[(&str, &str)] = &[
 
 /// Everything in this room.
 pub fn room() -> Room {
-    Room::new("aot", PAPERS)
+    let room = Room::new("aot", PAPERS)
         .subjects(&["denoising", "unrolling", "subspaces", "trained networks"])
         .claims(claims::all())
-        .experiments(experiments::entries())
         .formulas(formulas::formulas())
-        .commands(commands::all())
-        .terms(TERMS)
+        .terms(TERMS);
+    // Both work on files, which a browser has not.
+    #[cfg(not(target_family = "wasm"))]
+    let room = room.experiments(experiments::entries()).commands(commands::all());
+    room
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 pub mod alignment;
 pub mod claims;
+#[cfg(not(target_family = "wasm"))]
 mod commands;
 pub mod dynamics;
 pub mod experiments;
@@ -35,12 +36,15 @@ pub static PAPERS: &[Paper] = &[Paper {
 
 /// Everything in this room.
 pub fn room() -> Room {
-    Room::new("joma", PAPERS)
+    let room = Room::new("joma", PAPERS)
         .subjects(&["training dynamics", "sparse attention"])
         .claims(claims::all())
         .experiments(experiments::entries())
-        .formulas(formulas::formulas())
-        .commands(commands::all())
+        .formulas(formulas::formulas());
+    // They work on files, which a browser has not.
+    #[cfg(not(target_family = "wasm"))]
+    let room = room.commands(commands::all());
+    room
 }
 
 #[cfg(test)]

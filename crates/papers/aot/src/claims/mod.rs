@@ -14,6 +14,7 @@ mod tau_interval;
 mod theorem1;
 mod theorem1_bounded;
 
+#[cfg(not(target_family = "wasm"))]
 pub(crate) use theorem1::Theorem1;
 
 use attnlab_lab::claim::Claim;

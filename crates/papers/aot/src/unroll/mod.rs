@@ -15,9 +15,11 @@
 //! ```
 
 mod data;
+mod heads;
 
 pub use attnlab_networks::npy::write as write_tokens;
 pub use data::{Data, Given, check, unknown_label};
+pub use heads::unroll_heads;
 
 use attnlab_core::error::{Error, Result};
 use attnlab_lab::run::memory;

@@ -1,6 +1,7 @@
 //! Training: steps of Adam, records on the way, checkpoints from which a killed run goes on to the same bits.
 
 use super::{Adam, Batch, Dropout, Network, Record, Records, Slot, Targets, clip};
+use attnlab_core::clock::Instant;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::checkpoints::content;
@@ -9,7 +10,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Version of the layout of checkpoints.
 const FORMAT: u32 = 1;

@@ -1,6 +1,6 @@
 //! The SNR gain of one layer under several φ, over δ and p. Settings: `attnlab run phi_map --show`.
 
-use super::snr_per_layer::unroll;
+use crate::unroll::unroll_heads;
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
@@ -69,7 +69,7 @@ impl Experiment for PhiMap {
         let mut data = Map::new();
         for name in PHI {
             let layer = Mssa::new(Phi::parse(name, cell.get(TAU))?, cell.get(ETA));
-            let snr = unroll(&mixture, &layer, cell.get(LAYERS), streams)?;
+            let snr = unroll_heads(&mixture, &layer, cell.get(LAYERS), streams)?;
             let log = |values: &Vec<f64>| values.iter().map(|x| x.ln()).sum::<f64>() / k as f64;
             let gain = |pair: &[Vec<f64>]| (log(&pair[1]) - log(&pair[0])).exp();
             let gains: Vec<f64> = snr.windows(2).map(gain).collect();

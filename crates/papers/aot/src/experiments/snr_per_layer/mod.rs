@@ -2,14 +2,13 @@
 
 use crate::PAPERS;
 use crate::quantities::*;
+use crate::unroll::unroll_heads;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::attention::{Mssa, Phi};
-use attnlab_theory::measure::snr::{energy_by_cluster, snr_of_heads};
 use attnlab_theory::sample::Mixture;
-use ndarray::Array2;
 
 mod pictures;
 
@@ -101,7 +100,7 @@ impl Experiment for SnrPerLayer {
         for name in cell.as_json()[PHI.name].as_array().into_iter().flatten() {
             let name = name.as_str().unwrap_or_default();
             let layer = Mssa::new(Phi::parse(name, cell.get(TAU))?, cell.get(ETA));
-            let snr = unroll(&mixture, &layer, cell.get(LAYERS), streams)?;
+            let snr = unroll_heads(&mixture, &layer, cell.get(LAYERS), streams)?;
             for cluster in 0..k {
                 let curve: Vec<f64> = snr.iter().map(|at_layer| at_layer[cluster]).collect();
                 data.insert(format!("{name}.{}", cluster + 1), store::series(&curve));
@@ -126,20 +125,4 @@ impl Experiment for SnrPerLayer {
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         pictures::figures(self, rows)
     }
-}
-
-/// SNR at layers 0..=L of every cluster under orthonormal bases, in coefficients: `snr[l][k]`.
-pub(super) fn unroll(mixture: &Mixture, layer: &Mssa, layers: usize, streams: &Streams) -> Result<Vec<Vec<f64>>> {
-    let (labels, clusters) = (mixture.labels(), mixture.clusters());
-    let mut heads: Vec<_> = (0..clusters).map(|k| mixture.head::<f64>(k, streams)).collect();
-    let snr = |heads: &[Array2<f64>]| {
-        let energy = heads.iter().map(|y| energy_by_cluster(y.view(), &labels, clusters));
-        snr_of_heads(&energy.collect::<Vec<_>>())
-    };
-    let mut by_layer = vec![snr(&heads)];
-    for _ in 0..layers {
-        layer.apply_coefficients(&mut heads)?;
-        by_layer.push(snr(&heads));
-    }
-    Ok(by_layer)
 }
