@@ -1,9 +1,9 @@
 //! The SNR gain of one layer under several φ, over δ and p. Settings: `attnlab run phi_map --show`.
 
-use crate::unroll::unroll_heads;
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
+use crate::unroll::unroll_heads;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
