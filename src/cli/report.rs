@@ -17,6 +17,7 @@ Examples:
   attnlab report                                 from runs/, into report.html
   attnlab report runs/reproduce runs/theorem1_map --out for-my-coauthor.html
   attnlab report --site site                     a page per claim and per paper, index.html before them
+  attnlab report --site site --page page/index.html   each claim leads to its check in the browser
   attnlab report --open                          opens the file in the browser
   attnlab report runs/icl --follow --open        a page of a run under way, which reloads itself
   attnlab report /shared/runs/icl --follow=60    the same of a run on another machine
@@ -42,6 +43,9 @@ pub struct Args {
     /// Write a site into this folder instead: an index, a page per claim and per paper, the numbers of every figure
     #[arg(long, value_name = "DIR", conflicts_with = "out")]
     site: Option<PathBuf>,
+    /// With a site: address of the page that runs the library in a browser (docs/page.md), to which claims then lead
+    #[arg(long, value_name = "ADDRESS", requires = "site")]
+    page: Option<String>,
     /// Draw runs with missing trials too, with a watermark; they are left out otherwise
     #[arg(long)]
     partial: bool,
@@ -69,7 +73,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     let (command, audit) = (command(args), contents.audit()?);
     let report = contents.report(&command, audit.as_ref(), catalogue);
     match &args.site {
-        Some(folder) => write_site(&report, folder)?,
+        Some(folder) => write_site(&report, args.page.as_deref(), folder)?,
         None => write(&page, "--out", &report::html(&report)?)?,
     }
     out.line(&page.display().to_string())?;
@@ -123,10 +127,10 @@ pub fn write(path: &Path, option: &str, html: &str) -> Result<()> {
 }
 
 /// Writes the files of a site, the index last: it is there when the pages that it leads to are.
-fn write_site(report: &Report, folder: &Path) -> Result<()> {
+fn write_site(report: &Report, page: Option<&str>, folder: &Path) -> Result<()> {
     let advice = "Choose a folder that you may write with --site";
     std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
-    for file in report::site(report)? {
+    for file in report::site(report, page)? {
         let path = folder.join(file.name);
         store::replace(&path, &file.text).map_err(|e| Error::io(&path, e, advice))?;
     }
@@ -163,6 +167,9 @@ fn command(args: &Args) -> String {
     if let Some(folder) = &args.site {
         let folder = quoted(&folder.display().to_string());
         command.push_str(&format!(" --site {folder}"));
+    }
+    if let Some(page) = &args.page {
+        command.push_str(&format!(" --page {}", quoted(page)));
     }
     if args.partial {
         command.push_str(" --partial");

@@ -311,7 +311,7 @@ fn the_site_is_walked_by_clicks() {
     };
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    for file in written(site) {
+    for file in written(|report| site(report, None)) {
         std::fs::write(path(&file.name), file.text).unwrap();
     }
     let sheet = crate::common::claim("aot.theorem1").sheet();

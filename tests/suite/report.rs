@@ -114,7 +114,7 @@ fn every_link_of_the_page_holds() {
 
 #[test]
 fn every_link_of_the_site_holds_and_every_page_is_reached() {
-    let files = written(&[checked(), checked()], site).unwrap();
+    let files = written(&[checked(), checked()], |report| site(report, None)).unwrap();
     let files: BTreeMap<&str, &str> = files.iter().map(|file| (file.name.as_str(), file.text.as_str())).collect();
     let mut reached = BTreeSet::from(["index.html", "explore.js"]);
     for (name, page) in files.iter().filter(|(name, _)| name.ends_with(".html")) {
@@ -133,6 +133,18 @@ fn every_link_of_the_site_holds_and_every_page_is_reached() {
     {
         assert!(claim.contains(part), "no {part}");
     }
+}
+
+/// With the address of the page in a browser, a claim leads to its check there, with the settings of its command.
+#[test]
+fn a_claim_of_the_site_leads_to_the_page() {
+    let claims = |runner| {
+        let files = written(&[checked()], |report| site(report, runner)).unwrap();
+        files.into_iter().find(|file| file.name == "aot.mssa_is_mhsa.html").unwrap().text
+    };
+    let link = "<a href=\"../page/index.html#check=aot.mssa_is_mhsa&amp;seed=9&amp;trials=8\">Run it yourself</a>";
+    assert!(claims(Some("../page/index.html")).contains(link));
+    assert!(!claims(None).contains("Run it yourself"));
 }
 
 /// A row keeps enough to show the verdict again, with the command that makes it.

@@ -10,6 +10,7 @@ use attnlab_core::stats::Estimate;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write;
 use std::sync::Arc;
 
 /// Name of the run whose rows are verdicts.
@@ -204,30 +205,84 @@ impl MutantResult {
 
 /// Returns the command that repeats the check; it sets the parameters that differ from the defaults.
 fn check_command(claim: &dyn Claim, report: &CheckReport) -> String {
-    let (schema, mut set) = (claim.schema(), Map::new());
     let mut command = format!("attnlab check {} --seed {}", report.claim, report.seed);
-    for (name, value) in &report.parameters {
-        // Derived defaults follow what has been set before them.
-        let default = Params::resolve(&schema, &set).ok();
-        if default.is_none_or(|d| d.as_json().get(name) != Some(value)) {
-            set.insert(name.clone(), value.clone());
-            command.push_str(&format!(" --set {}", quoted(&format!("{name}={value}"))));
-        }
+    let (set, trials) = given(claim, report);
+    for (name, value) in &set {
+        command.push_str(&format!(" --set {}", quoted(&format!("{name}={value}"))));
     }
-    let params = Params::resolve(&schema, &set);
-    let trials = report.looks.first().copied().unwrap_or(report.trials);
-    if params.is_ok_and(|p| claim.default_trials(&p) != trials) {
+    if let Some(trials) = trials {
         command.push_str(&format!(" --trials {trials}"));
     }
     if !report.looks.is_empty() {
         command.push_str(" --until-decided");
     }
-    let level = report.level();
-    if level < 1.0 && level != 0.95 {
+    if let Some(level) = given_level(report) {
         command.push_str(&format!(" --level {level}"));
     }
     if report.beyond_hypotheses {
         command.push_str(" --beyond-hypotheses");
     }
     command
+}
+
+/// Returns what follows the `#` of the page in a browser (docs/page.md) that repeats the check: a query, percent-encoded. A check
+/// that was stopped when it was decided is repeated with all its trials.
+pub(super) fn check_link(checked: &Checked) -> String {
+    let report = &checked.report;
+    let (mut set, trials) = given(&*checked.claim, report);
+    let all = if report.looks.is_empty() { trials } else { Some(report.trials) };
+    set.extend(all.map(|n| ("trials".to_string(), n.into())));
+    set.extend(given_level(report).map(|level| ("level".to_string(), level.into())));
+    set.extend(report.beyond_hypotheses.then(|| ("beyond".to_string(), 1.into())));
+    let mut link = format!("check={}&seed={}", encoded(&report.claim), report.seed);
+    for (name, value) in &set {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        let _ = write!(link, "&{}={}", encoded(name), encoded(&text));
+    }
+    link
+}
+
+/// Encodes what is no letter, digit or one of - . _ ~ by its bytes.
+fn encoded(text: &str) -> String {
+    let mut written = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => written.push(byte.into()),
+            _ => {
+                let _ = write!(written, "%{byte:02X}");
+            }
+        }
+    }
+    written
+}
+
+/// Returns the parameters of a check that differ from the defaults, and its number of trials where that does.
+fn given(claim: &dyn Claim, report: &CheckReport) -> (Map<String, Value>, Option<u64>) {
+    let (schema, mut set) = (claim.schema(), Map::new());
+    for (name, value) in &report.parameters {
+        // Derived defaults follow what has been set before them.
+        let default = Params::resolve(&schema, &set).ok();
+        if default.is_none_or(|d| d.as_json().get(name) != Some(value)) {
+            set.insert(name.clone(), value.clone());
+        }
+    }
+    let params = Params::resolve(&schema, &set);
+    let trials = report.looks.first().copied().unwrap_or(report.trials);
+    let differs = params.is_ok_and(|p| claim.default_trials(&p) != trials);
+    (set, differs.then_some(trials))
+}
+
+/// Returns the level of a check that is not the default one.
+fn given_level(report: &CheckReport) -> Option<f64> {
+    let level = report.level();
+    (level < 1.0 && level != 0.95).then_some(level)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn words_are_encoded_as_rfc_3986_says() {
+        // urllib.parse.quote("a b&c=ü~[1,2]", safe="")
+        assert_eq!(super::encoded("a b&c=ü~[1,2]"), "a%20b%26c%3D%C3%BC~%5B1%2C2%5D");
+    }
 }

@@ -2,10 +2,12 @@
 
 use super::level::{Level, levels};
 use super::links::{FIGURES, Links};
+use super::rows::check_link;
 use super::section::{self, Section};
-use super::{CARD, Report, audit, card, head, picture, plain_table};
+use super::{CARD, Report, audit, card, escape, head, picture, plain_table, put};
 use crate::figure;
 use attnlab_core::error::Result;
+use std::fmt::Write;
 
 /// Name of the page from which the others are reached.
 pub const INDEX: &str = "index.html";
@@ -19,11 +21,12 @@ pub struct File {
 }
 
 /// Writes the contents of a report as a folder of files that refer to each other by name: `index.html` with a row per
-/// claim, a page per claim (`aot.theorem1.html`) and per paper, and the numbers of every figure. The index is the last.
+/// claim, a page per claim (`aot.theorem1.html`) and per paper, and the numbers of every figure. The index is the last. With
+/// `runner`, the address of the library in a browser (docs/page.md), the page of a claim of the library leads to its check there.
 ///
 /// # Errors
 /// When a figure cannot be drawn.
-pub fn site(report: &Report) -> Result<Vec<File>> {
+pub fn site(report: &Report, runner: Option<&str>) -> Result<Vec<File>> {
     let (links, sections) = (Links::in_site(report), section::sections(report));
     let levels = levels(report.checks);
     let file = |name: &str, text: String| File { name: name.to_string(), text };
@@ -35,6 +38,10 @@ pub fn site(report: &Report) -> Result<Vec<File>> {
         let mut page = head::open(&checked.report.claim, &links);
         head::way_back(&mut page, &links, Some(checked.claim.sheet().paper));
         card::unfolded(&mut page, report, &links, i, &levels[i]);
+        if let Some(address) = runner.filter(|_| checked.claim.code().is_none()) {
+            let to = escape(&format!("{address}#{}", check_link(checked)));
+            put!(page, "<p><a href=\"{to}\">Run it yourself</a>, in this browser: the same seed, the same draws.</p>");
+        }
         links.figures_of(i).try_for_each(|f| picture::show(&mut page, report, &links, f))?;
         files.push(file(&links.claim_address(i), head::closed(page, &links)));
     }
