@@ -50,7 +50,7 @@ def on(executor, plan, tmp_path, shards=None):
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 @pytest.mark.parametrize("plan", [PLAN, OWN], ids=["a claim of the library", "a claim in Python"])
 def test_a_pool_of_processes(plan, start, tmp_path):
-    if plan is OWN and start == "spawn":
+    if plan is OWN:
         pytest.importorskip("cloudpickle")
     # A pool of threads of the library is there, which a fork does not have.
     attnlab.check("aot.lemma1", trials=20)
@@ -95,6 +95,8 @@ def test_a_sweep_goes_on_with_the_shards_that_it_has(tmp_path):
 
 
 def test_an_exception_of_a_trial_ends_the_sweep(tmp_path):
+    pytest.importorskip("cloudpickle")
+
     @attnlab.claim("mine.sent", statement="wrong", params={"size": 4})
     def wrong(p, rng):
         raise ZeroDivisionError if p.size < 0 else LookupError(f"size {p.size}")
