@@ -46,6 +46,7 @@ use super::{Progress, files, pause};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use inputs::NotedInputs;
+use owner::LockFile;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -91,7 +92,7 @@ pub struct Store {
 
 /// The end of the file.
 struct Appender {
-    file: File,
+    file: LockFile,
     /// Length (bytes) of the complete lines.
     length: u64,
 }
@@ -130,7 +131,7 @@ impl Store {
         let (owner, manifest, inputs) = claim::claim(folder, manifest, how)?;
         let path = folder.join(how.shard.file());
         let file = OpenOptions::new().create(true).append(true).open(&path);
-        let file = file.map_err(|e| Error::io(&path, e, advice))?;
+        let file = LockFile(file.map_err(|e| Error::io(&path, e, advice))?);
         lock(&file, folder)?;
         let frame = Frame { manifest: &manifest, cells: how.cells.clone() };
         let stored = Stored::scan(vec![path.clone()], &frame)?;

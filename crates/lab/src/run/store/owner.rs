@@ -5,6 +5,7 @@ use crate::run::Origin;
 use attnlab_core::error::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -22,8 +23,36 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// with `localflock`). Where the file system refuses locks, [`Owner::unprotected`] says so.
 #[derive(Debug)]
 pub struct Owner {
-    file: File,
+    file: LockFile,
     locked: bool,
+}
+
+/// An open file whose lock ends when this is dropped.
+///
+/// Closing the file is not enough: a lock of the system lasts until every copy of the open file is closed, and a process
+/// that another thread is just starting has a copy of each until its program begins.
+#[derive(Debug)]
+pub(super) struct LockFile(pub(super) File);
+
+impl Deref for LockFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl DerefMut for LockFile {
+    fn deref_mut(&mut self) -> &mut File {
+        &mut self.0
+    }
+}
+
+impl Drop for LockFile {
+    fn drop(&mut self) {
+        // Where this fails, the lock ends with the last copy of the file.
+        let _ = self.0.unlock();
+    }
 }
 
 impl Owner {
@@ -132,10 +161,10 @@ pub(super) fn busy(folder: &Path) -> Error {
     }
 }
 
-fn open(folder: &Path) -> Result<File> {
+fn open(folder: &Path) -> Result<LockFile> {
     let path = folder.join(Owner::FILE);
     let file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&path);
-    file.map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
+    file.map(LockFile).map_err(|e| Error::io(&path, e, "Choose a folder that you may write with --out"))
 }
 
 /// Returns `true` if the lock file in the folder is this one.
@@ -206,6 +235,20 @@ mod tests {
         assert!(Owner::alone(path).unwrap().is_none());
         drop((first, second));
         assert!(Owner::alone(path).unwrap().is_some());
+    }
+
+    /// Such a copy is what a process has that another thread is starting.
+    #[test]
+    fn a_lock_ends_although_a_copy_of_its_file_is_open() {
+        let folder = tempfile::tempdir().unwrap();
+        for take in [|folder: &Path| Owner::alone(folder).map(Option::unwrap), Owner::share] {
+            let owner = take(folder.path()).unwrap();
+            let copy = owner.file.try_clone().unwrap();
+            assert!(Owner::alone(folder.path()).unwrap().is_none());
+            drop(owner);
+            assert!(Owner::alone(folder.path()).unwrap().is_some());
+            drop(copy);
+        }
     }
 
     /// A lock on a file that was deleted, as a run does that fails before its first row, is none.
