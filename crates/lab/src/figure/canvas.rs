@@ -32,6 +32,17 @@ pub struct Canvas {
     joinable: Option<String>,
 }
 
+/// A disc at a moment of a film.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moment {
+    /// Its centre.
+    pub centre: (f64, f64),
+    /// Its radius (pt).
+    pub radius: f64,
+    /// Its opacity, in 0..=1.
+    pub opacity: f64,
+}
+
 /// Rectangle of one colour: its corners, the upper left one first.
 pub type Cell = ((f64, f64), (f64, f64), Colour);
 
@@ -125,6 +136,30 @@ impl Canvas {
     pub fn disc(&mut self, centre: (f64, f64), radius: f64, colour: Colour) {
         let [x, y, r] = [centre.0, centre.1, radius].map(number);
         self.add(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"{}\"/>", hex(colour)));
+    }
+
+    /// Fills a disc that moves from moment to moment, evenly over this number of seconds, and begins again.
+    pub fn moving_disc(&mut self, moments: &[Moment], seconds: f64, colour: Colour) {
+        let Some(first) = moments.first() else { return };
+        let of: [(&str, fn(&Moment) -> f64); 4] = [
+            ("cx", |moment| moment.centre.0),
+            ("cy", |moment| moment.centre.1),
+            ("r", |moment| moment.radius),
+            ("fill-opacity", |moment| moment.opacity),
+        ];
+        let (mut attributes, mut changes) = (String::new(), String::new());
+        for (name, value) in of {
+            let start = number(value(first));
+            attributes += &format!(" {name}=\"{start}\"");
+            let values: Vec<String> = moments.iter().map(|moment| number(value(moment))).collect();
+            if values.iter().any(|value| *value != start) {
+                let values = values.join(";");
+                changes += &format!(
+                    "<animate attributeName=\"{name}\" dur=\"{seconds}s\" repeatCount=\"indefinite\" values=\"{values}\"/>"
+                );
+            }
+        }
+        self.add(format_args!("<circle{attributes} fill=\"{}\">{changes}</circle>", hex(colour)));
     }
 
     /// Writes a label with its baseline at `point`; `upwards` rotates it by 90° to read from below.

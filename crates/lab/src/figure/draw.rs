@@ -50,7 +50,8 @@ pub fn png_of_svg(svg: &str) -> Result<Vec<u8>> {
     pixels.encode_png().map_err(|e| failed(&e))
 }
 
-fn draw(canvas: &mut Canvas, laid: &Layout) {
+/// Draws the panels with their marks, and the legend.
+pub(super) fn draw(canvas: &mut Canvas, laid: &Layout) {
     for placed in &laid.panels {
         match &placed.panel.heat {
             Some(map) => {

@@ -10,6 +10,7 @@ mod contour;
 mod csv;
 mod draw;
 mod field;
+mod film;
 mod heat;
 mod layout;
 mod marks;
@@ -22,6 +23,7 @@ mod text;
 pub use csv::to_csv;
 pub use draw::{png_of_svg, svg, svg_in_page};
 pub use field::{Arrows, Cell, Contour, Heat, Palette};
+pub use film::{Body, Film, film};
 pub use model::{Axis, Figure, Marker, Panel, Rule, Scale, Series, Stroke, Width};
 pub use pdf::{pdf, pdf_of_svg};
 pub use point::{Measured, Point};
@@ -32,7 +34,8 @@ use crate::run::files;
 use attnlab_core::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// Writes NAME.svg, NAME.pdf, NAME.png and NAME.csv of every figure into `dir`, and returns their paths.
+/// Writes NAME.svg, NAME.pdf, NAME.png and NAME.csv of every figure into `dir`, NAME_film.svg of its film if it has one, and
+/// returns their paths.
 /// Pictures are made from rows, so pictures of the same names are replaced.
 ///
 /// # Errors
@@ -45,12 +48,15 @@ pub fn write_all(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>> {
     for figure in figures {
         let path = |extension: &str| dir.join(format!("{}.{extension}", figure.name));
         let drawn = svg(figure)?;
-        let files = [
+        let mut files = vec![
             (path("svg"), drawn.as_bytes().to_vec()),
             (path("pdf"), pdf_of_svg(&drawn)?),
             (path("csv"), to_csv(figure)?.into_bytes()),
             (path("png"), png_of_svg(&drawn)?),
         ];
+        if let Some(moving) = &figure.film {
+            files.push((dir.join(format!("{}_film.svg", figure.name)), film(figure, moving)?.into_bytes()));
+        }
         for (path, bytes) in files {
             files::replace(&path, |file| file.write_all(&bytes)).map_err(|e| Error::io(&path, e, advice))?;
             written.push(path);

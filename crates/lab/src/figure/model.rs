@@ -2,6 +2,7 @@
 //! `Panel::new("loss", Axis::log("*t*"), Axis::log("*L*")).with(series).ruled(rule)`.
 
 use super::field::{Arrows, Cell, Contour, Heat, Palette};
+use super::film::Film;
 use super::point::{Measured, Point};
 use attnlab_core::error::Result;
 
@@ -20,13 +21,15 @@ pub struct Figure {
     pub columns: usize,
     /// Panels, row by row.
     pub panels: Vec<Panel>,
+    /// A film for talks, in a file of its own.
+    pub film: Option<Film>,
 }
 
 impl Figure {
     /// Creates a figure as wide as one column of a paper, with its panels below each other.
     pub fn column(name: impl Into<String>, title: impl Into<String>, panels: Vec<Panel>) -> Self {
         let (name, title, caption) = (name.into(), title.into(), String::new());
-        Figure { name, title, caption, width: Width::Column, columns: 1, panels }
+        Figure { name, title, caption, width: Width::Column, columns: 1, panels, film: None }
     }
 
     /// Creates a figure as wide as a page, with this number of panels beside each other.
@@ -45,6 +48,12 @@ impl Figure {
     /// Sets the caption.
     pub fn captioned(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();
+        self
+    }
+
+    /// Adds a film.
+    pub fn filmed(mut self, film: Film) -> Self {
+        self.film = Some(film);
         self
     }
 

@@ -3,7 +3,7 @@
 //! Every sum over tokens runs in [`LANES`] partial sums in a fixed order, so that neither the vector width nor the
 //! number of threads changes a bit.
 
-use super::{LayerNorm, Normalisation, Particles};
+use super::{LayerNorm, Normalisation, Particles, symmetric};
 use crate::attention::streaming::{Exp, LANES, at_full_width, fold_lanes};
 use rayon::prelude::*;
 
@@ -19,7 +19,7 @@ const SERIAL: usize = 40_000;
 
 /// Width of the range of scores beyond which the largest score of a row is sought first. Within it no weight is below
 /// e^−300 ≈ 1e−130, so that products of weights and masses stay far from underflow (1e−308).
-const DEEP: f64 = 300.0;
+pub(super) const DEEP: f64 = 300.0;
 
 /// Computes the lengths of tokens (d, n), row by row in `tokens`.
 pub(super) fn lengths(tokens: &[f64], n: usize) -> Vec<f64> {
@@ -33,16 +33,16 @@ pub(super) fn lengths(tokens: &[f64], n: usize) -> Vec<f64> {
 }
 
 /// Tokens and masses that every row of the pass reads.
-struct Pass<'a> {
-    law: &'a Particles,
-    n: usize,
-    d: usize,
+pub(super) struct Pass<'a> {
+    pub law: &'a Particles,
+    pub n: usize,
+    pub d: usize,
     /// Directions (d, n), row by row.
-    keys: Vec<f64>,
+    pub keys: Vec<f64>,
     /// β Bᵀθ (d, n), row by row.
     queries: Vec<f64>,
     /// Masses; empty if all are 1.
-    masses: Vec<f64>,
+    pub masses: Vec<f64>,
 }
 
 /// Writes the velocities of n tokens (d, n) into `out`, both row by row.
@@ -50,13 +50,17 @@ pub(super) fn velocity(law: &Particles, tokens: &[f64], n: usize, out: &mut [f64
     let d = tokens.len() / n.max(1);
     let pass = Pass::new(law, tokens, n, d);
     let tasks = n.div_ceil(ROWS);
+    let sums = symmetric::is_possible(&pass).then(|| symmetric::sums(&pass));
     let task = |t: usize| {
         let rows = t * ROWS..n.min((t + 1) * ROWS);
         let mut velocities = vec![0.0; rows.len() * d];
-        at_full_width(
-            #[inline(always)]
-            || pass.rows(rows, &mut velocities),
-        );
+        match &sums {
+            Some(sums) => pass.rows_of_sums(rows, sums, &mut velocities),
+            None => at_full_width(
+                #[inline(always)]
+                || pass.rows(rows, &mut velocities),
+            ),
+        }
         velocities
     };
     let velocities: Vec<Vec<f64>> =
@@ -113,15 +117,32 @@ impl<'a> Pass<'a> {
             let shift = self.shift(&query, visible, &mut scores);
             let omitted = self.law.moves_without_itself().then_some(i);
             let total = self.sums(&query, (visible, omitted), shift, &mut scores, &mut sums);
-            let total = match self.law.normalisation {
-                Normalisation::Softmax => total,
-                Normalisation::Uniform if self.masses.is_empty() => visible as f64,
-                Normalisation::Uniform => self.masses[..visible].iter().sum(),
-            };
+            let total = self.total(visible, total);
             for (a, sum) in attention.iter_mut().zip(&sums) {
                 *a = fold_lanes(*sum) / total;
             }
             self.finish(i, &attention, out);
+        }
+    }
+
+    /// Computes the velocities of the tokens `rows` from [`symmetric::sums`].
+    fn rows_of_sums(&self, rows: std::ops::Range<usize>, sums: &[f64], out: &mut [f64]) {
+        let sums = sums[rows.start * (self.d + 1)..].chunks_exact(self.d + 1);
+        for ((i, sums), out) in rows.zip(sums).zip(out.chunks_exact_mut(self.d)) {
+            let (attention, total) = sums.split_at(self.d);
+            let total = self.total(self.n, total[0]);
+            let attention: Vec<f64> = attention.iter().map(|a| a / total).collect();
+            self.finish(i, &attention, out);
+        }
+    }
+
+    /// Returns the denominator of a token that attends to the first `visible` ones with weights of sum `total`.
+    #[inline(always)]
+    fn total(&self, visible: usize, total: f64) -> f64 {
+        match self.law.normalisation {
+            Normalisation::Softmax => total,
+            Normalisation::Uniform if self.masses.is_empty() => visible as f64,
+            Normalisation::Uniform => self.masses[..visible].iter().sum(),
         }
     }
 
@@ -228,7 +249,7 @@ impl<'a> Pass<'a> {
 
 /// Adds the products of two slices of one length to the partial sums.
 #[inline(always)]
-fn add_products(a: &[f64], b: &[f64], sums: &mut [f64; LANES]) {
+pub(super) fn add_products(a: &[f64], b: &[f64], sums: &mut [f64; LANES]) {
     let (a, a_rest) = a.as_chunks::<LANES>();
     let (b, b_rest) = b.as_chunks::<LANES>();
     for (a, b) in a.iter().zip(b) {

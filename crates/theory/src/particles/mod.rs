@@ -19,6 +19,7 @@
 //! [`VectorField`] for [`Flow`](crate::dynamics::flow::Flow).
 
 mod fast;
+mod symmetric;
 
 use crate::attention::Mask;
 use crate::dynamics::flow::VectorField;

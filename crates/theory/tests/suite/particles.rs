@@ -52,6 +52,36 @@ fn the_fast_path_is_the_definition() {
     }
 }
 
+/// Many tokens: the weight of a pair is computed once for both. Sizes around the tiles of 256, with an odd and an even
+/// number of them; below 2048 tokens every weight is computed where it is used.
+#[test]
+fn halved_products_are_the_definition() {
+    for (d, n) in [(3, 2047), (3, 2048), (2, 2303), (9, 2305)] {
+        let x = tokens(d, n, 5) * 0.6;
+        let masses: Array1<f64> = (0..n).map(|i| (i % 7) as f64).collect();
+        for (normalisation, beta) in [(Normalisation::Softmax, 9.0), (Normalisation::Uniform, -2.0)] {
+            let law = Particles::new(beta, normalisation);
+            let value = normal_matrix(d, d, &mut Streams::new(9, "particles", 0, 2).part("v", 0));
+            for law in [
+                law.clone(),
+                law.clone().weighted(masses.clone()).normalised(LayerNorm::Pre),
+                law.clone().weighted(masses.clone()),
+                Particles { value: Some(value), ..law },
+            ] {
+                let (plain, fast) = (law.velocity_plain(x.view()).unwrap(), law.velocity(x.view()).unwrap());
+                let gap = (&plain - &fast).iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+                // Sums of 2300 weights, each rounded by some 1e-15 of itself, in another order.
+                assert!(gap <= 2e-13, "{d} {n} {beta} {law:?}: {gap}");
+            }
+        }
+    }
+    // Scores as deep as these are not halved.
+    let x = tokens(3, 2048, 6);
+    let law = Particles::new(900.0, Normalisation::Softmax);
+    let (plain, fast) = (law.velocity_plain(x.view()).unwrap(), law.velocity(x.view()).unwrap());
+    assert!((&plain - &fast).iter().all(|v| v.abs() < 2e-12));
+}
+
 /// Where shifted weights would underflow, the largest score of a row is found first.
 #[test]
 fn deep_scores_do_not_underflow() {
@@ -66,9 +96,9 @@ fn deep_scores_do_not_underflow() {
 
 #[test]
 fn bits_do_not_depend_on_the_number_of_threads() {
-    let (d, n) = (3, 1500);
-    let state = tokens(d, n, 2);
-    for law in laws(4.0, d, n) {
+    let d = 3;
+    for (n, law) in [1500, 2500].into_iter().flat_map(|n| laws(4.0, d, n).into_iter().map(move |law| (n, law))) {
+        let state = tokens(d, n, 2);
         let on = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| law.velocity(state.view()).unwrap())

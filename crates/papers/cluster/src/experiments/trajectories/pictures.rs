@@ -7,7 +7,7 @@ use crate::theory::pair;
 use attnlab_core::error::Result;
 use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{band, cells, curve, points, with_number, with_word};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Series};
+use attnlab_lab::figure::{Axis, Body, Figure, Film, GREY, INK, Marker, Panel, Point, Series};
 use attnlab_lab::run::Row;
 use std::f64::consts::{PI, TAU};
 
@@ -33,15 +33,37 @@ pub fn figures(settings: &Trajectories, rows: &[Row]) -> Result<Vec<Figure>> {
     panels.push(counts(settings, "groups on the sphere", &sphere)?);
     panels.push(energies(settings, "energy on the circle, one draw each", &circle)?);
     panels.push(energies(settings, "energy on the sphere, one draw each", &sphere)?);
-    Ok(vec![Figure::page(Trajectories::NAME, Trajectories::TITLE, 2, panels).captioned(format!(
+    let figure = Figure::page(Trajectories::NAME, Trajectories::TITLE, 2, panels).captioned(format!(
         "Softmax attention (SA) from uniform tokens, *n* = {circle_tokens} on the circle and {sphere_tokens} on the sphere, \
          *d* = 3. (a): one draw at *β* = {circle_beta}, coloured by the clusters of its longest plateau; crosses: time \
          and place at which the closest pair of clusters of a plateau merges by the law for two clusters, from the start \
          of the plateau, for plateaus that last for a factor of {LASTING} in time. (b): one draw at *β* = {sphere_beta} \
          from its start to its longest plateau, where the markers are, in the cylindrical projection that keeps areas. \
          (c), (d): number of groups, tokens linked by steps of less than {link} radian; median and 10-90 % over {trials} \
-         draws. (e), (f): energy *n*^{{−2}} Σ e^{{*β*(⟨*x*,*y*⟩ − 1)}}, 1 at a single point.",
-    ))])
+         draws. (e), (f): energy *n*^{{−2}} Σ e^{{*β*(⟨*x*,*y*⟩ − 1)}}, 1 at a single point. The film shows the draw of (b).",
+    ));
+    Ok(vec![match with_number(&sphere, BETA, sphere_beta).first() {
+        Some(cell) => figure.filmed(film(settings, &cell[0])?),
+        None => figure,
+    }])
+}
+
+/// The tokens of a row on the sphere, and their number of groups.
+fn film(settings: &Trajectories, row: &Row) -> Result<Film> {
+    let (clusters, angles, heights) = (row.series("cluster")?, row.series("angle")?, row.series("height")?);
+    let marks = points(&settings.times(), &row.series("groups")?);
+    let bodies = clusters.iter().enumerate().map(|(token, cluster)| {
+        let places = angles.iter().zip(&heights).skip(token).step_by(clusters.len());
+        let place = |(angle, height): (&f64, &f64)| {
+            let radius = (1.0 - height * height).max(0.0).sqrt();
+            [radius * angle.cos(), radius * angle.sin(), *height]
+        };
+        Body { colour: colour(*cluster), path: places.map(place).collect() }
+    });
+    let title = format!("groups of {} tokens, *β* = {}", clusters.len(), row.parameter(BETA.name)?);
+    let groups = Series::fitted("", INK, marks.clone()).unlisted();
+    let chart = Panel::new(title, Axis::log(TIME), groups_axis()).with(groups);
+    Ok(Film { chart, marks, bodies: bodies.collect() })
 }
 
 /// Index of the colour of a cluster: one of those before grey and ink, first those after the colours of three β.
@@ -136,9 +158,12 @@ fn palette(settings: &Trajectories, cell: &[Row]) -> Result<usize> {
     Ok(betas.iter().filter(|other| **other < beta).count())
 }
 
+fn groups_axis() -> Axis {
+    Axis::log("number of groups").ticks_at(&[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0])
+}
+
 fn counts(settings: &Trajectories, title: &str, cells: &[&[Row]]) -> Result<Panel> {
-    let y = Axis::log("number of groups").ticks_at(&[1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
-    Panel::new(title, Axis::log(TIME), y).curves(cells, |_, cell| {
+    Panel::new(title, Axis::log(TIME), groups_axis()).curves(cells, |_, cell| {
         Ok(curve(label(cell)?, palette(settings, cell)?, band(cell, "groups", &settings.times())?))
     })
 }
