@@ -44,7 +44,7 @@ pub static PAPERS: &[Paper] = &[
         authors: "Peng Wang, Yifu Lu, Yaodong Yu, Druv Pai, Qing Qu, Yi Ma",
         venue: "ICML 2025",
         year: 2025,
-        link: "",
+        link: "https://arxiv.org/abs/2506.03790",
     },
 ];
 

@@ -22,7 +22,7 @@ pub static PAPERS: &[Paper] = &[Paper {
     authors: "Matthew Smart, Alberto Bietti, Anirvan M. Sengupta",
     venue: "",
     year: 2025,
-    link: "",
+    link: "https://arxiv.org/abs/2502.05164",
 }];
 
 /// Everything in this room.
