@@ -39,7 +39,8 @@ struct Report {
     memory_available: Option<u64>,
     current_folder: Folder,
     temporary_folder: Folder,
-    product_rate: Rate,
+    /// None where the memory is too small for products.
+    product_rate: Option<Rate>,
     /// Largest number of trials with exact binomial intervals.
     exact_intervals_up_to: u64,
 }
@@ -72,6 +73,9 @@ pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
 fn examine() -> Report {
     // Large enough for the full speed of the blocked kernel, small enough for one second in all.
     let size = 768;
+    let room = memory::ensure("a product", 2 * 8 * (size * size) as u64);
+    let rate = || Rate { size, f64_gflops: gflops::<f64>(size), f32_gflops: gflops::<f32>(size) };
+    let product_rate = room.is_ok().then(rate);
     Report {
         version: env!("CARGO_PKG_VERSION"),
         optimised: !cfg!(debug_assertions),
@@ -83,7 +87,7 @@ fn examine() -> Report {
         memory_available: memory::available(),
         current_folder: folder(Path::new(".")),
         temporary_folder: folder(&std::env::temp_dir()),
-        product_rate: Rate { size, f64_gflops: gflops::<f64>(size), f32_gflops: gflops::<f32>(size) },
+        product_rate,
         exact_intervals_up_to: MAX_TRIALS,
     }
 }
@@ -136,7 +140,11 @@ fn lines(report: &Report) -> Vec<String> {
         format!("{}, {state}", f.path.display())
     };
     let optimised = if report.optimised { "release build" } else { "debug build, use --release for timings" };
-    let rate = &report.product_rate;
+    let rate = |rate: &Rate| {
+        let [f64_rate, f32_rate] = [rate.f64_gflops, rate.f32_gflops].map(|rate| number(rate.round()));
+        format!("{f64_rate} GFLOP/s in f64, {f32_rate} in f32 ({n} x {n})", n = rate.size)
+    };
+    let rate = report.product_rate.as_ref().map_or("not measured: too little memory is available".into(), rate);
     let mut rows = vec![
         ("version", format!("attnlab {}, {optimised}", report.version)),
         ("threads", format!("{} of {}", report.threads, report.threads_available)),
@@ -145,15 +153,7 @@ fn lines(report: &Report) -> Vec<String> {
         ("memory", report.memory_available.map_or("unknown".into(), |b| format!("{} available", memory::size(b)))),
         ("current folder", folder(&report.current_folder)),
         ("temporary folder", folder(&report.temporary_folder)),
-        (
-            "matrix products",
-            format!(
-                "{} GFLOP/s in f64, {} in f32 ({n} x {n})",
-                number(rate.f64_gflops.round()),
-                number(rate.f32_gflops.round()),
-                n = rate.size
-            ),
-        ),
+        ("matrix products", rate),
         ("exact intervals", format!("up to {} trials", report.exact_intervals_up_to)),
     ];
     rows.splice(4..4, report.gpu.lines.iter().cloned());

@@ -93,7 +93,7 @@ impl Process {
     /// Starts the threads and the clock of the time limit.
     fn configure(&self) -> Result<()> {
         self.time_limit.map_or(Ok(()), stop_after)?;
-        self.threads.map_or(Ok(()), start_threads)
+        start_threads(self.threads)
     }
 }
 
@@ -276,9 +276,16 @@ fn not_text(args: impl Iterator<Item = OsString>) -> Error {
     Error::invalid("argument", broken.join(", "), allowed)
 }
 
-fn start_threads(threads: usize) -> Result<()> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global().map_err(|e| no_thread(threads, &e))
+/// Starts the threads, all of the machine if none are given: later, where the first work would start them, a system that
+/// refuses them ends the program.
+fn start_threads(threads: Option<usize>) -> Result<()> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
+    match (pool.build_global(), threads) {
+        (Err(e), Some(threads)) => Err(no_thread(threads, &e)),
+        // Without a source the error is that an earlier call in this process has started them.
+        (Err(e), None) if e.source().is_some() => Err(no_thread("all", &e)),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]

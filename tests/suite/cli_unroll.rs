@@ -117,6 +117,26 @@ fn snr_per_layer_is_numpys() {
     close(&files.snr(&["--layers", "2", "--precision", "f32"]), &SOFTMAX, 1e-5);
 }
 
+/// These weights do not depend on the unit of the tokens, and so the SNR does not.
+#[test]
+fn the_unit_of_the_tokens_does_not_matter() {
+    let files = Files::new();
+    let snr = |unit: f64| {
+        files.put("z.npy", &npy("<f8", false, "(4, 4)", &f8(&Z.map(|x| x * unit))));
+        files.snr(&["--layers", "3", "--phi", "relu-normalised"])
+    };
+    let expected = snr(1.0);
+    for unit in [1e-89, 1e-50, 1e50, 1e85] {
+        for (row, expected) in snr(unit).iter().zip(&expected) {
+            for (a, b) in row.iter().zip(expected) {
+                let (a, b) = (a.unwrap(), b.unwrap());
+                // Some dozen operations on each number.
+                assert!((a / b - 1.0).abs() < 256.0 * f64::EPSILON, "{unit:e}: {a} instead of {b}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_layout_that_numpy_writes_is_read() {
     let files = Files::new();

@@ -159,7 +159,7 @@ fn input_files_are_opened_in_one_place() {
         let excused = |list: &[(&str, &str)]| list.iter().any(|(place, _)| path.starts_with(root.join(place)));
         assert!(
             !opens_files(&code) || excused(OPEN_FILES),
-            "{}: open input files with attnlab_core::input::open, read or read_to_string; or give the reason in OPEN_FILES",
+            "{}: open input files with attnlab_core::input::open, read or read_settings; or give the reason in OPEN_FILES",
             path.display()
         );
         let is_reader = readers.iter().any(|folder| path.starts_with(folder));

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+/// Characters of the longest number that a message shows with all its digits: -2.2250738585072014e-308.
+const LONGEST_NUMBER: usize = 24;
+
 /// Failure caused by a user's input or by the machine.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -131,6 +134,8 @@ impl Error {
         let value = match value.to_string() {
             // An empty value is shown as "", so that the message still shows a value.
             empty if empty.is_empty() => "\"\"".to_string(),
+            // 1e300 and 1e-300 come with all their zeros.
+            long if long.len() > LONGEST_NUMBER => long.parse::<f64>().map_or(long, |x| format!("{x:e}")),
             value => value,
         };
         Error::Invalid { name: name.into(), value, allowed: allowed.into() }
@@ -353,5 +358,8 @@ mod tests {
             Error::invalid("trials", "", "must be a whole number >= 1").to_string(),
             "trials = \"\": must be a whole number >= 1"
         );
+        for (x, shown) in [(1e300, "1e300"), (5e-324, "5e-324"), (-1.25e-300, "-1.25e-300")] {
+            assert_eq!(Error::invalid("tau", x, "must be").to_string(), format!("tau = {shown}: must be"));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Input files: the one door through which readers open them, so that a run knows every file that it was computed from.
 //!
-//! [`open`], [`read`], [`read_to_string`], [`is_file`] and [`note`] add a path to the [`Inputs`] of the run under way.
+//! [`open`], [`read`], [`read_settings`], [`is_file`] and [`note`] add a path to the [`Inputs`] of the run under way.
 //! [`Inputs::records`] then says what is at each path: the hash of a file, or that there is none. A file that a reader
 //! looks for and does not find is an input too, because its appearance would change what is read. Of a folder, the files
 //! that a reader chooses from it are the inputs; it must open or note each of them before the first trial.
@@ -44,6 +44,9 @@ use std::time::SystemTime;
 /// Kind of files whose values are settings. A run names every setting by its value, so that one run may be begun with such
 /// a file and continued without it.
 pub const SETTINGS: &str = "settings";
+
+/// Largest file of settings (bytes), a list of some 100 000 numbers. Its values take a hundred times as much memory.
+pub const MAX_SETTINGS_BYTES: u64 = 1 << 20;
 
 /// Content of a path at which nothing is.
 pub const ABSENT: &str = "absent";
@@ -264,13 +267,27 @@ pub fn read(kind: &str, path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Reads an input file of UTF-8 text.
+/// Reads a file of settings, UTF-8 text of at most [`MAX_SETTINGS_BYTES`].
 ///
 /// # Errors
-/// As [`fs::read_to_string`].
-pub fn read_to_string(kind: &str, path: &Path) -> io::Result<String> {
-    note(kind, path);
-    fs::read_to_string(path)
+/// As [`fs::read_to_string`]; [`ErrorKind::FileTooLarge`].
+///
+/// ```
+/// # let path = std::env::temp_dir().join(format!("attnlab-settings-{}.toml", std::process::id()));
+/// # std::fs::write(&path, vec![b' '; 2 << 20])?;
+/// let refused = attnlab_core::input::read_settings(&path).unwrap_err();
+/// assert!(refused.to_string().contains("at most 1048576 bytes"));
+/// # std::fs::remove_file(&path)?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn read_settings(path: &Path) -> io::Result<String> {
+    let mut bytes = vec![];
+    open(SETTINGS, path)?.take(MAX_SETTINGS_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_SETTINGS_BYTES {
+        let problem = format!("must be settings of at most {MAX_SETTINGS_BYTES} bytes");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, problem));
+    }
+    String::from_utf8(bytes).map_err(|e| io::Error::new(ErrorKind::InvalidData, format!("must be UTF-8 text ({e})")))
 }
 
 /// Returns `true` if there is a file at a path, which is an input either way.

@@ -52,6 +52,22 @@ pub fn ln_normal_tail(x: f64) -> f64 {
     if x < FAR {
         return normal_tail(x).ln();
     }
+    ln_normal_density(x) + ln_mills_ratio(x)
+}
+
+/// Computes $\ln(Q(x)/\phi(x))$ for x ≥ 0 to full precision, also where the difference of the two logarithms would be
+/// lost in their rounding.
+///
+/// ```
+/// // mpmath, 40 digits: log(erfc(x/sqrt(2))/2) - log(npdf(x)) at 2 and 1e9
+/// let mills = attnlab_core::special::ln_mills_ratio;
+/// assert!((mills(2.0) - -0.864_245_800_477_359_2).abs() < 1e-14);
+/// assert!((mills(1e9) - -20.723_265_836_946_411).abs() < 1e-14);
+/// ```
+pub fn ln_mills_ratio(x: f64) -> f64 {
+    if x < FAR {
+        return normal_tail(x).ln() - ln_normal_density(x);
+    }
     // Q(x) = phi(x)/x (1 - 1/x^2 + 3/x^4 - 15/x^6 + ...): the series alternates and its tenth term is
     // 1.7e-13 at x = 12, so the error after ten terms is smaller than that.
     let (mut term, mut sum) = (1.0, 1.0);
@@ -59,7 +75,7 @@ pub fn ln_normal_tail(x: f64) -> f64 {
         term *= -f64::from(2 * k - 1) / (x * x);
         sum += term;
     }
-    ln_normal_density(x) + (sum / x).ln()
+    (sum / x).ln()
 }
 
 /// Computes $\ln \Phi(x)$.
@@ -75,18 +91,23 @@ pub fn ln_chi_density(p: f64, r: f64) -> f64 {
 
 /// Computes $\mathbb P(\chi_p > r)$.
 pub fn chi_tail(p: f64, r: f64) -> f64 {
-    if r <= 0.0 {
-        return 1.0;
+    // The functions of statrs panic at 0 and infinity, which the square of a finite length may be.
+    match 0.5 * r * r {
+        _ if r <= 0.0 => 1.0,
+        0.0 => 1.0,
+        f64::INFINITY => 0.0,
+        x => gamma_ur(0.5 * p, x),
     }
-    gamma_ur(0.5 * p, 0.5 * r * r)
 }
 
 /// Computes $\mathbb P(\chi_p \le r)$.
 pub fn chi_cdf(p: f64, r: f64) -> f64 {
-    if r <= 0.0 {
-        return 0.0;
+    match 0.5 * r * r {
+        _ if r <= 0.0 => 0.0,
+        0.0 => 0.0,
+        f64::INFINITY => 1.0,
+        x => gamma_lr(0.5 * p, x),
     }
-    gamma_lr(0.5 * p, 0.5 * r * r)
 }
 
 #[cfg(test)]
@@ -116,6 +137,13 @@ mod tests {
         }
         let (near, far) = (ln_normal_tail(FAR - 1e-12), ln_normal_tail(FAR));
         assert!((near - far).abs() < 1e-10, "the branches meet: {near} {far}");
+    }
+
+    #[test]
+    fn the_chi_law_has_its_limits_where_squares_leave_the_range() {
+        for (r, tail) in [(0.0, 1.0), (1e-200, 1.0), (1e200, 0.0), (f64::INFINITY, 0.0)] {
+            assert_eq!((chi_tail(64.0, r), chi_cdf(64.0, r)), (tail, 1.0 - tail), "{r}");
+        }
     }
 
     #[test]

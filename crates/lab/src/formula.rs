@@ -1,6 +1,7 @@
 //! Closed forms with names, which `attnlab eval` evaluates.
 
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::pairs;
 use attnlab_core::params::{Params, Schema};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -59,7 +60,8 @@ impl Formula {
         let value = (self.value)(&params)?;
         // serde_json writes numbers that are not finite as null.
         if holds_null(&value) {
-            let message = format!("{} has no finite value at these parameters", self.id);
+            let at = pairs(params.as_json());
+            let message = format!("{} has no finite value at {at}. Write parameters nearer to 1", self.id);
             return Err(Error::undefined(message));
         }
         Ok(Evaluation { formula: self.id, parameters: params.as_json().clone(), value, source: self.source })

@@ -2,11 +2,13 @@
 
 use crate::command::STOPPED;
 use crate::run::Progress;
+use crate::run::schedule::no_thread;
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// End of a check in a process of its own.
@@ -41,7 +43,13 @@ pub fn check(
     command.stdin(Stdio::null());
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.map_err(|e| Error::io(program, e, "Give the program of attnlab itself"))?;
-    let (stdout, stderr) = (reader(child.stdout.take()), reader(child.stderr.take()));
+    let pipes = (child.stdout.take(), child.stderr.take());
+    let readers = reader(pipes.0).and_then(|stdout| Ok((stdout, reader(pipes.1)?)));
+    let (stdout, stderr) = readers.inspect_err(|_| {
+        // A process that has just ended cannot be killed, and need not be.
+        let _ = child.kill();
+        let _ = child.wait();
+    })?;
     let ended = wait(&mut child, limit, progress);
     let (stdout, stderr) = (joined(stdout), joined(stderr));
     // Ctrl-C stops the processes of checks too.
@@ -98,18 +106,18 @@ fn used(process: u32) -> Option<Duration> {
     Some(Duration::from_nanos(sum))
 }
 
-type Reader = Option<std::thread::JoinHandle<String>>;
+type Reader = Option<JoinHandle<String>>;
 
 /// Reads a pipe to its end in a thread, so that a long output does not block the process.
-fn reader(pipe: Option<impl Read + Send + 'static>) -> Reader {
-    pipe.map(|mut pipe| {
-        std::thread::spawn(move || {
-            let mut bytes = vec![];
-            // What a killed process leaves is not used.
-            let _ = pipe.read_to_end(&mut bytes);
-            String::from_utf8_lossy(&bytes).into_owned()
-        })
-    })
+fn reader(pipe: Option<impl Read + Send + 'static>) -> Result<Reader> {
+    let read = |mut pipe: Box<dyn Read + Send>| {
+        let mut bytes = vec![];
+        // What a killed process leaves is not used.
+        let _ = pipe.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let start = |pipe| Builder::new().spawn(move || read(pipe)).map_err(|e| no_thread(1, &e));
+    pipe.map(|pipe| start(Box::new(pipe))).transpose()
 }
 
 fn joined(reader: Reader) -> String {

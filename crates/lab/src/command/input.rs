@@ -65,8 +65,7 @@ impl RowOptions {
 }
 
 fn read_object(path: &Path) -> Result<Map<String, Value>> {
-    let text = input::read_to_string(input::SETTINGS, path)
-        .map_err(|e| Error::io(path, e, "Write the name of a JSON file"))?;
+    let text = input::read_settings(path).map_err(|e| Error::io(path, e, "Write the name of a JSON file"))?;
     let problem = match serde_json::from_str(&text) {
         Ok(Value::Object(object)) => return Ok(object),
         Ok(_) => "must be one JSON object, such as {\"tokens\": 2000}".to_string(),

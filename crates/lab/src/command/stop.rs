@@ -4,6 +4,8 @@ use super::out::note;
 use crate::run::schedule::no_thread;
 use crate::run::{checkpoints, files, watch};
 use attnlab_core::error::Result;
+#[cfg(unix)]
+use nix::sys::signal::{SigSet, Signal};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, Builder};
 use std::time::{Duration, Instant};
@@ -26,7 +28,13 @@ pub(super) fn is_requested() -> bool {
 /// Makes Ctrl-C (or a batch system's SIGTERM) end the program within a second, with exit status
 /// [`STOPPED`](super::STOPPED). A row is one write and a file is replaced in full or not at all, so that nothing
 /// stored is lost. Only a trial that writes checkpoints gets the time for one; a second Ctrl-C ends that at once too.
+///
+/// A write beyond the limit on the size of files (`ulimit -f`) fails like one on a full disk, and does not end the
+/// program without a word.
 pub fn stop_on_signals() {
+    // Blocked for the threads that start later too, and the write itself then returns the error.
+    #[cfg(unix)]
+    let _ = SigSet::from(Signal::SIGXFSZ).thread_block();
     // Fails only where a handler is set already: by this function.
     #[cfg(not(target_family = "wasm"))]
     let _ = ctrlc::set_handler(|| {

@@ -151,8 +151,7 @@ impl Entry {
         let set = &self.renamed(set)?;
         let mut origin = defaults_path;
         if let Some(path) = config {
-            let text = input::read_to_string(input::SETTINGS, path)
-                .map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
+            let text = input::read_settings(path).map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
             let mut entries = self.renamed(&parse(&text, path)?)?;
             let own_quick = entries.remove(QUICK);
             overlay(&mut table, &entries)?;

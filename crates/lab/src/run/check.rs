@@ -313,6 +313,17 @@ pub fn trial(claim: &dyn Claim, params: &Params, streams: &Streams) -> Result<Ou
     }
 }
 
+/// Adds the settings to an error that names none of them but a value that the trial has computed, such as a time that has
+/// overflowed.
+fn with_settings(error: Error, id: &str, params: &Params) -> Error {
+    match &error {
+        Error::Invalid { name, .. } if !params.as_json().contains_key(name.split('[').next().unwrap_or(name)) => {
+            Error::undefined(format!("{id} ({}): {error}", pairs(params.as_json())))
+        }
+        _ => error,
+    }
+}
+
 /// Says within what the trials are judged: the largest tolerance among them, and its reason.
 fn tolerance(reason: Option<&str>, outcomes: &[Outcome]) -> Option<String> {
     let tolerance = |o: &Outcome| match o {
@@ -359,7 +370,8 @@ pub fn outcomes(
                 });
             }
             let streams = Streams::new(options.seed, drawn_as, cell, *number);
-            let outcome = watch.trial(*number, &settings, || trial(claim, params, &streams))?;
+            let outcome = watch.trial(*number, &settings, || trial(claim, params, &streams));
+            let outcome = outcome.map_err(|e| with_settings(e, id, params))?;
             // Every trial is done once, so the slot is empty.
             let _ = slots[(*number - first) as usize].set(outcome);
             done_so_far.fetch_add(1, Ordering::Relaxed);

@@ -112,10 +112,11 @@ fn ulimit_room(limits: &str, status: &str, threads: fn() -> usize) -> Option<u64
         .filter_map(|(limit, used)| {
             // The first number is the soft limit, which the kernel enforces; `unlimited` is no number.
             let limit = number_after(limits, limit)?;
-            // The used size contains the reserve of every thread that has computed a product.
+            // A thread that has computed a product has its reserve among the data; others will add theirs.
             let reserved = THREAD_BYTES.saturating_mul(threads() as u64);
-            let used = kib_after(status, used).unwrap_or(0).max(reserved);
-            Some(limit.saturating_sub(used))
+            let to_come = reserved.saturating_sub(kib_after(status, "VmData:").unwrap_or(0));
+            let used = kib_after(status, used).unwrap_or(0);
+            Some(limit.saturating_sub(used.saturating_add(to_come)))
         })
         .min()
 }
@@ -149,6 +150,17 @@ fn refuse_above(work: &str, needed: u64, available: u64) -> Result<()> {
 /// Computes the product of sizes; on overflow it is [`u64::MAX`], which no memory holds.
 pub fn product(sizes: &[u64]) -> u64 {
     sizes.iter().fold(1, |product, n| product.saturating_mul(*n))
+}
+
+/// Computes a sum of products of sizes, such as bytes, rows and columns of every array; on overflow it is [`u64::MAX`].
+///
+/// ```
+/// use attnlab_lab::run::memory::total;
+/// assert_eq!(total(&[&[8, 2, 3], &[4, 5]]), 68);
+/// assert_eq!(total(&[&[8, 1 << 40, 1 << 40], &[4, 5]]), u64::MAX);
+/// ```
+pub fn total(products: &[&[u64]]) -> u64 {
+    products.iter().fold(0, |total, sizes| total.saturating_add(product(sizes)))
 }
 
 #[cfg(test)]
@@ -267,8 +279,8 @@ mod tests {
         assert_eq!(room(&format!("{header}{unlimited}"), status), None);
         let space = unlimited.replacen("space         unlimited", "space         2000000000", 1);
         assert_eq!(room(&space, status), Some(2_000_000_000 - 512_000_000));
-        let fresh = status.replace("500000", "5000");
-        assert_eq!(room(&space, &fresh), Some(2_000_000_000 - 2 * THREAD_BYTES));
+        let fresh = status.replace("250000", "2500");
+        assert_eq!(room(&space, &fresh), Some(2_000_000_000 - 512_000_000 - (2 * THREAD_BYTES - 2_560_000)));
         let data = space.replacen("size             unlimited", "size             900000000", 1);
         assert_eq!(room(&data, status), Some(900_000_000 - 256_000_000));
         assert_eq!(room(&data, ""), Some(900_000_000 - 2 * THREAD_BYTES));

@@ -8,6 +8,7 @@
 use super::memory;
 use attnlab_core::error::{Error, Result};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -102,8 +103,11 @@ fn pool(threads: usize) -> Result<rayon::ThreadPool> {
 }
 
 /// Returns the error for threads that the system refuses to start.
-pub fn no_thread(threads: usize, problem: &impl std::fmt::Display) -> Error {
-    let requirement = format!("must be a smaller number ({problem}). A limit on processes counts threads too");
+pub fn no_thread(threads: impl Display, problem: &impl Display) -> Error {
+    let requirement = format!(
+        "must be no more than the system starts ({problem}). Write a smaller number, or raise the limit on processes \
+         (ulimit -u), which counts threads too, or on memory (ulimit -v)"
+    );
     Error::invalid("threads", threads, requirement)
 }
 

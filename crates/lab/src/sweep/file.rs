@@ -18,8 +18,7 @@ impl Sweep {
     /// A file that cannot be read or is not TOML; an unknown key, with the nearest known ones; a value
     /// that is not allowed. Every message begins with the name of the file.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = input::read_to_string(input::SETTINGS, path)
-            .map_err(|e| Error::io(path, e, "Write the name of a sweep file"))?;
+        let text = input::read_settings(path).map_err(|e| Error::io(path, e, "Write the name of a sweep file"))?;
         Self::parse(&text, path)
     }
 

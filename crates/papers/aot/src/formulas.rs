@@ -16,21 +16,21 @@ pub fn formulas() -> Vec<Formula> {
             id: "aot.horizon_lambda",
             doc: "expected number of columns that break the pattern (30) at theta (sharp form)",
             source: HORIZON,
-            schema: || horizon_schema(&[THETA.required()]),
+            schema: || horizon_schema(&[THETA.within(SCALE).required()]),
             value: |p| Ok(horizon(p)?.lambda(p.get(THETA)).into()),
         },
         Formula {
             id: "aot.horizon_theta",
             doc: "theta by which the pattern (30) has broken with this probability",
             source: HORIZON,
-            schema: || horizon_schema(&[PROBABILITY.required()]),
+            schema: || horizon_schema(&[probability()]),
             value: |p| Ok(horizon(p)?.theta(p.get(PROBABILITY))?.into()),
         },
         Formula {
             id: "aot.horizon_layers",
             doc: "number of exact updates before the pattern (30) has broken with this probability",
             source: HORIZON,
-            schema: || horizon_schema(&[PROBABILITY.required(), ETA.required()]),
+            schema: || horizon_schema(&[probability(), ETA.required()]),
             value: |p| {
                 let updates = horizon(p)?.exact_updates(p.get(ETA), p.get(PROBABILITY))?;
                 Ok(updates.into())
@@ -105,9 +105,16 @@ fn size(quantity: Quantity<usize>) -> Spec {
     quantity.within(Domain::Whole(1, 1 << 53)).required()
 }
 
-/// δ > 0: without noise there is nothing to compute.
+/// Range of δ and θ: powers of them, up to the sixth, are finite and not 0. Without noise there is nothing to compute.
+const SCALE: Domain = Domain::closed(1e-30, 1e30);
+
+/// Probability of the break: Λ has no digits far below.
+fn probability() -> Spec {
+    PROBABILITY.within(Domain::right_open(1e-30, 1.0)).required()
+}
+
 fn delta() -> Spec {
-    DELTA.within(Domain::POSITIVE).required()
+    DELTA.within(SCALE).required()
 }
 
 /// N, K, p, δ and what else a form needs.

@@ -18,6 +18,7 @@ use super::theorem1::shown_failure;
 use crate::quantities::*;
 use attnlab_core::linalg::product;
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use attnlab_theory::attention::{Mssa, ThresholdedSoftmax, unroll};
 use attnlab_theory::sample::Mixture;
 use ndarray::{Array2, s};
@@ -148,10 +149,9 @@ impl Claim for Eq35 {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        let n = params.get(TOKENS) as u64;
-        let d = (params.get(CLUSTERS) * params.get(DIM)) as u64;
+        let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q) as u64);
         // Scores, weights and their pattern; Z and its copies.
-        8 * (3 * n * n + 6 * n * d)
+        memory::total(&[&[8, 3, n, n], &[8, 6, n, k, p]])
     }
 }
 

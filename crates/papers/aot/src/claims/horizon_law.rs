@@ -5,6 +5,7 @@ use crate::quantities::*;
 use crate::theory::Horizon;
 use attnlab_core::stats::Estimate;
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use attnlab_theory::attention::streaming::horizon::horizon_of_head;
 use rayon::prelude::*;
 
@@ -208,7 +209,7 @@ impl Claim for HorizonLaw {
 
     fn memory(&self, params: &Params) -> u64 {
         let n = params.get(TOKENS) as u64;
-        8 * n * (n + params.get(DIM) as u64)
+        memory::total(&[&[8, n, n], &[8, n, params.get(DIM) as u64]])
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -176,7 +176,7 @@ impl Claim for Lemma3 {
 
     fn memory(&self, params: &Params) -> u64 {
         // Signal and noise columns: twice as many.
-        2 * memory(params)
+        memory(params).saturating_mul(2)
     }
 
     fn seconds(&self, params: &Params) -> f64 {

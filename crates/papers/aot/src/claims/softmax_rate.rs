@@ -5,6 +5,7 @@ use crate::quantities::*;
 use crate::theory::softmax::{self, Range};
 use attnlab_core::linalg::{Threads, gemm};
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use attnlab_theory::attention::{Mssa, Softmax};
 use attnlab_theory::measure::snr::energy_by_cluster;
 use attnlab_theory::measure::snr_of_heads;
@@ -121,7 +122,7 @@ impl Claim for SoftmaxRate {
 
     fn memory(&self, params: &Params) -> u64 {
         let n = params.get(TOKENS) as u64;
-        16 * n * (n + params.get(DIM) as u64)
+        memory::total(&[&[16, n, n], &[16, n, params.get(DIM) as u64]])
     }
 
     fn seconds(&self, params: &Params) -> f64 {

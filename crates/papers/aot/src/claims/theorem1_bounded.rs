@@ -178,7 +178,7 @@ impl Claim for Theorem1Bounded {
 
     fn memory(&self, params: &Params) -> u64 {
         // A rare event holds the scores of one column.
-        if direct(params) { memory(params) } else { 24 * params.get(TOKENS) as u64 }
+        if direct(params) { memory(params) } else { (params.get(TOKENS) as u64).saturating_mul(24) }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

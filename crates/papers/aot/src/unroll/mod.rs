@@ -22,6 +22,7 @@ pub use data::{Data, Given, check, unknown_label};
 pub use heads::unroll_heads;
 
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::number;
 use attnlab_lab::run::memory;
 use attnlab_theory::attention::Mssa;
 use attnlab_theory::attention::streaming::{Exp, Machine, Streamed};
@@ -102,6 +103,12 @@ pub fn unroll_given(
 
 /// Arithmetic of the layers; the SNR is measured in f64.
 trait Arithmetic: Exp {
+    /// Least and largest entry (absolute values) of tokens: products of three, which scores times tokens are, neither
+    /// overflow nor lose digits to underflow.
+    const ENTRIES: (f64, f64);
+    /// Advice where the tokens are outside.
+    const ADVICE: &'static str;
+
     /// Returns tokens in f64; those in f64 are not copied.
     fn wide(tokens: ArrayView2<'_, Self>) -> CowArray<'_, f64, Ix2>;
 
@@ -110,6 +117,9 @@ trait Arithmetic: Exp {
 }
 
 impl Arithmetic for f32 {
+    const ENTRIES: (f64, f64) = (1e-11, 1e11);
+    const ADVICE: &'static str = "Scale the tokens, or choose the precision f64";
+
     fn wide(tokens: ArrayView2<'_, f32>) -> CowArray<'_, f64, Ix2> {
         tokens.mapv(f64::from).into()
     }
@@ -120,6 +130,9 @@ impl Arithmetic for f32 {
 }
 
 impl Arithmetic for f64 {
+    const ENTRIES: (f64, f64) = (1e-90, 1e90);
+    const ADVICE: &'static str = "Scale the tokens";
+
     fn wide(tokens: ArrayView2<'_, f64>) -> CowArray<'_, f64, Ix2> {
         tokens.into()
     }
@@ -137,6 +150,7 @@ fn run<T: Arithmetic>(
     step: impl Fn(ArrayView2<T>) -> Result<Streamed<T>>,
     show: &mut dyn FnMut(&LayerSnr) -> Result<()>,
 ) -> Result<UnrollReport> {
+    ensure_scores::<T>(given.tokens)?;
     let mut by_layer = vec![];
     let mut z = start;
     for l in 0..=layers {
@@ -146,7 +160,7 @@ fn run<T: Arithmetic>(
             (z, redecided) = (next.output.into(), next.redecided);
         }
         let wide = T::wide(z.view());
-        finite(wide.view(), l, eta)?;
+        ensure_bounded::<T>(wide.view(), l, eta)?;
         let snr = given.labels.map(|labels| snr(wide.view(), given.bases, labels));
         let at_layer = LayerSnr { layer: l, snr: snr.unwrap_or_default(), redecided };
         show(&at_layer)?;
@@ -155,12 +169,29 @@ fn run<T: Arithmetic>(
     Ok(UnrollReport { layers: by_layer, tokens: T::last(z) })
 }
 
-fn finite(z: ArrayView2<f64>, layer: u64, eta: f64) -> Result<()> {
-    if z.iter().all(|x| x.is_finite()) {
+/// Refuses a token whose scores would leave the range of the arithmetic; a token of zeros has none.
+fn ensure_scores<T: Arithmetic>(z: ArrayView2<f64>) -> Result<()> {
+    let (least, most) = T::ENTRIES;
+    for (i, token) in z.columns().into_iter().enumerate() {
+        let largest = token.iter().fold(0.0, |largest, x| x.abs().max(largest));
+        if largest != 0.0 && !(least..=most).contains(&largest) {
+            let allowed = format!(
+                "must be 0 or from {least:e} to {most:e}; products of three tokens leave the range of numbers. {}",
+                T::ADVICE
+            );
+            return Err(Error::invalid(format!("largest entry of tokens[:, {i}]"), number(largest), allowed));
+        }
+    }
+    Ok(())
+}
+
+fn ensure_bounded<T: Arithmetic>(z: ArrayView2<f64>, layer: u64, eta: f64) -> Result<()> {
+    let most = T::ENTRIES.1;
+    if z.iter().all(|x| x.abs() <= most) {
         return Ok(());
     }
     Err(Error::diverged(format!(
-        "the tokens are no longer finite after layer {layer}: write fewer layers or a smaller eta \
-         than {eta}"
+        "the tokens exceed {most:e} after layer {layer}: write fewer layers or a smaller eta than {}",
+        number(eta)
     )))
 }

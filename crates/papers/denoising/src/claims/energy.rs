@@ -7,6 +7,7 @@ use attnlab_core::linalg::normal_matrix;
 use attnlab_core::stats::{Estimate, mean};
 use attnlab_lab::claim::verdict;
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use attnlab_theory::attention::memory::DenseMemory;
 use attnlab_theory::attention::softmax_attention;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
@@ -54,7 +55,7 @@ impl Claim for OneStep {
 
     fn memory(&self, params: &Params) -> u64 {
         let (n, l) = (params.get(AMBIENT) as u64, params.get(CONTEXT) as u64);
-        8 * n * (3 * l + 4 * n)
+        memory::total(&[&[24, n, l], &[32, n, n]])
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

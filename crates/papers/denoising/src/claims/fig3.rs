@@ -5,6 +5,7 @@ use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, RADIUS, STRENGTH}
 use crate::theory::Prior;
 use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use attnlab_theory::attention::memory::DenseMemory;
 
 /// The number of minima of the energy (7) on contexts from a sphere.
@@ -94,7 +95,7 @@ impl Claim for Valleys {
     fn memory(&self, params: &Params) -> u64 {
         // Descent runs in the d + 1 dimensions of the tokens: a Hessian, its eigenvectors and copies of the tokens.
         let m = params.get(DIM) as u64 + 1;
-        let within = 8 * (8 * m * m + 4 * m * params.get(CONTEXT) as u64);
+        let within = memory::total(&[&[64, m, m], &[32, m, params.get(CONTEXT) as u64]]);
         problem_of(params).memory(STARTS).saturating_add(within)
     }
 

@@ -5,6 +5,7 @@ use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, TOKEN_VARIANCE};
 use crate::theory::{Prior, linear};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use attnlab_theory::attention::linear_attention;
 use attnlab_theory::attention::memory::SphericalHopfield;
 use ndarray::Array2;
@@ -41,7 +42,8 @@ impl Claim for LinearStep {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace_problem(params, params.get(CONTEXT)).memory(1) + 24 * (params.get(AMBIENT) as u64).pow(2)
+        let n = params.get(AMBIENT) as u64;
+        memory::total(&[&[subspace_problem(params, params.get(CONTEXT)).memory(1)], &[24, n, n]])
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -167,7 +169,8 @@ impl Claim for PositiveDefinite {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace_problem(params, MOST_TOKENS).memory(1) + 48 * (params.get(AMBIENT) as u64).pow(2)
+        let n = params.get(AMBIENT) as u64;
+        memory::total(&[&[subspace_problem(params, MOST_TOKENS).memory(1)], &[48, n, n]])
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

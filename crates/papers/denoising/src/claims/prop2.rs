@@ -5,6 +5,7 @@ use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use crate::theory::{Prior, linear};
 use attnlab_core::linalg::symmetric_eigen;
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use ndarray::{Array1, Array2};
 
 /// (A.1) against the conditional mean of jointly normal vectors in all n dimensions.
@@ -41,7 +42,7 @@ impl Claim for Prop2Mean {
     fn memory(&self, params: &Params) -> u64 {
         // The covariance in all n dimensions, and its eigenvectors.
         let n = params.get(AMBIENT) as u64;
-        subspace_problem(params, 1).memory(1) + 8 * 6 * n * n
+        memory::total(&[&[subspace_problem(params, 1).memory(1)], &[8, 6, n, n]])
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -5,6 +5,7 @@ use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, RADIUS};
 use crate::theory::{Prior, sphere};
 use attnlab_core::special::{bessel_ratio, bessel_ratio_complement};
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use ndarray::{Array1, ArrayView1};
 use std::f64::consts::PI;
 
@@ -64,7 +65,8 @@ impl Claim for Prop3 {
 
     fn memory(&self, params: &Params) -> u64 {
         // The rule holds its points (n,), two per angle.
-        sphere_problem(params, 1).memory(1) + 16 * ANGLES as u64 * params.get(AMBIENT) as u64
+        let n = params.get(AMBIENT) as u64;
+        memory::total(&[&[sphere_problem(params, 1).memory(1)], &[16, ANGLES as u64, n]])
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

@@ -5,6 +5,7 @@ use super::setting::{PER_SECOND, subspace_problem, value};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, GAMMA, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use crate::theory::{Predictor, linear};
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use ndarray::{ArrayView2, Axis};
 
 fn schema(context: u64, queries: u64) -> Schema {
@@ -47,7 +48,11 @@ impl Claim for Theorem31 {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace_problem(params, longest(params.get(CONTEXT))).memory(params.get(QUERIES))
+        let (longest, queries) = (longest(params.get(CONTEXT)), params.get(QUERIES));
+        let drawn = subspace_problem(params, longest).memory(queries);
+        // Inner products of tokens and queries; the distances of the queries, three arrays of their size.
+        let [n, l, q] = [params.get(AMBIENT), longest, queries].map(|count| count as u64);
+        memory::total(&[&[drawn], &[8, l, q], &[24, n, q]])
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -134,7 +139,10 @@ impl Claim for Theorem31Finite {
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        subspace_problem(params, params.get(CONTEXT)).memory(params.get(QUERIES))
+        // The second moment of the context has n² entries.
+        let n = params.get(AMBIENT) as u64;
+        let drawn = subspace_problem(params, params.get(CONTEXT)).memory(params.get(QUERIES));
+        memory::total(&[&[drawn], &[8, n, n]])
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -170,7 +170,8 @@ pub fn two_cluster_mmse(n: usize, radius: f64, weight: f64, sigma0_2: f64, sigma
         let sum = weight * up + other * down;
         if sum == 0.0 { 0.0 } else { weight * up * other * down / sum }
     };
-    let reach = lambda + 14.0;
+    // The integrand is at most exp(-(t² + λ²)/2)/4, so that nothing is left beyond 40.
+    let reach = (lambda + 14.0).min(40.0);
     let overlap = integrate(density, -reach, reach, 0.5, 1e-13) / (2.0 * std::f64::consts::PI).sqrt();
     n as f64 * sigma0_2 * sigma_z2 / total + (sigma_z2 / total).powi(2) * 4.0 * radius * radius * overlap
 }

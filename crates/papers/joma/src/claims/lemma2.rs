@@ -11,6 +11,7 @@ use crate::theory::{Activation, Isotropic, Radial};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use attnlab_theory::dynamics::flow::VectorField;
 use ndarray::{Array1, Array2};
 use rand::RngExt;
@@ -202,7 +203,7 @@ impl Claim for Lemma2 {
 
     fn memory(&self, params: &Params) -> u64 {
         // Inputs twice, and every sample's scores.
-        40 * params.get(INPUT_DIM) as u64 * params.get(DRAWN_INPUTS) as u64
+        memory::product(&[40, params.get(INPUT_DIM) as u64, params.get(DRAWN_INPUTS) as u64])
     }
 
     fn mutants(&self) -> Vec<Mutant> {

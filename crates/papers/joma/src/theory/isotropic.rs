@@ -143,6 +143,8 @@ impl Isotropic {
     fn above(&self, rho: f64) -> f64 {
         match self.radial {
             Radial::Gaussian => normal_cdf(rho),
+            // statrs panics at NaN.
+            Radial::Student { .. } if rho.is_nan() => f64::NAN,
             Radial::Student { nu } => {
                 use statrs::distribution::{ContinuousCDF, StudentsT};
                 // ν > 1 and finite was checked.

@@ -4,6 +4,7 @@ use super::setting::PER_SECOND;
 use crate::quantities::{DISPLAY, SIZES, TOKEN_DIM, TOKENS};
 use attnlab_core::linalg::{normal_matrix, product};
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use ndarray::Array2;
 use rand::RngExt;
 
@@ -54,7 +55,7 @@ impl Claim for AttentionColumns {
 
     fn memory(&self, params: &Params) -> u64 {
         let n = params.get(TOKENS) as u64;
-        16 * n * (n + params.get(TOKEN_DIM) as u64)
+        memory::total(&[&[16, n, n], &[16, n, params.get(TOKEN_DIM) as u64]])
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

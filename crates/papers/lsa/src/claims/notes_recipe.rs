@@ -4,6 +4,7 @@ use super::setting::PER_SECOND;
 use crate::quantities::{HEADS, TOKEN_DIM, TOKENS};
 use attnlab_core::linalg::{normal_matrix, product};
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use attnlab_theory::attention::{Mask, Mhsa, Softmax};
 use ndarray::{Array2, ArrayView2, Axis, s};
 
@@ -151,7 +152,7 @@ impl Claim for Residual {
 
     fn memory(&self, params: &Params) -> u64 {
         let (n, d) = (params.get(TOKENS) as u64, params.get(TOKEN_DIM) as u64);
-        8 * (3 * n * n + 20 * n * d + 13 * d * d)
+        memory::total(&[&[24, n, n], &[160, n, d], &[104, d, d]])
     }
 
     /// x^(m) - x^(m-1) of the block against the two stages. The block runs through this library's attention

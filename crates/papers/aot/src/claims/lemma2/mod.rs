@@ -253,7 +253,7 @@ impl Claim for Lemma2Claim {
     fn memory(&self, params: &Params) -> u64 {
         match self.event {
             // Signal and noise columns: twice as many.
-            PartI | PartII | PartIV => 2 * memory(params),
+            PartI | PartII | PartIV => memory(params).saturating_mul(2),
             Signal12 | Noise13 => lengths::memory(params),
             _ => memory(params),
         }

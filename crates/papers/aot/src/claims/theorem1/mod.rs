@@ -244,12 +244,12 @@ pub(super) fn columns_spec() -> Spec {
 /// Bytes of one trial: the coefficients of all heads for the network, in f32 and twice while a layer
 /// is written; else of one head; for a sample its span in f64, and the scores of some columns.
 pub(super) fn memory(params: &Params) -> u64 {
-    let (n, p) = (params.get(TOKENS), params.get(DIM));
-    if params.get(SAMPLED_COLUMNS) > 0 {
-        return 8 * (n * params.get(SAMPLED_COLUMNS).min(p)) as u64 + (100 << 20);
+    let [n, p, k, columns] = [TOKENS, DIM, CLUSTERS, SAMPLED_COLUMNS].map(|q| params.get(q) as u64);
+    match columns {
+        0 if n <= NETWORK_TOKENS as u64 => attnlab_lab::run::memory::product(&[4, n, p, 2, k]),
+        0 => attnlab_lab::run::memory::product(&[4, n, p]),
+        _ => attnlab_lab::run::memory::total(&[&[8, n, columns.min(p)], &[100 << 20]]),
     }
-    let heads = if n <= NETWORK_TOKENS { 2 * params.get(CLUSTERS) } else { 1 };
-    4 * (n * p * heads) as u64
 }
 
 #[cfg(test)]

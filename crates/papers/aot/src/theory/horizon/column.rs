@@ -2,7 +2,7 @@
 
 use super::Horizon;
 use attnlab_core::quadrature::integrate;
-use attnlab_core::special::{ln_normal_cdf, ln_normal_density, normal_cdf};
+use attnlab_core::special::{ln_mills_ratio, ln_normal_cdf, ln_normal_density, normal_cdf};
 
 /// Noise scores of a variance below this never come near c_x, and their truncation is left out.
 const NARROW: f64 = 0.01;
@@ -96,9 +96,10 @@ impl Column {
         if ln_weight < -745.0 {
             return 0.0;
         }
-        let in_cluster = truncated(self.s, y, ln_c).times(self.n - 1.0);
+        // s y - ln c_x is the lesser one of 0 and ℓ, and 0 for the noise: the difference itself would be rounding.
+        let in_cluster = truncated(self.s, y, ln_c, self.logit.min(0.0)).times(self.n - 1.0);
         let noise = if self.noise_var > NARROW {
-            truncated(self.noise_var.sqrt(), noise_y, ln_c)
+            truncated(self.noise_var.sqrt(), noise_y, ln_c, 0.0)
         } else {
             narrow(self.noise_var, ln_c)
         };
@@ -106,12 +107,17 @@ impl Column {
     }
 }
 
-/// Moments of X/c for X = e^{sg} given g ≤ y.
-fn truncated(s: f64, y: f64, ln_c: f64) -> Moments {
+/// Moments of X/c for X = e^{sg} given g ≤ y, with `ln_end` = s y - ln c.
+fn truncated(s: f64, y: f64, ln_c: f64, ln_end: f64) -> Moments {
     let ln_cdf = ln_normal_cdf(y);
     let raw = |m: f64| {
         let ms = m * s;
-        (0.5 * ms * ms + ln_normal_cdf(y - ms) - ln_cdf - m * ln_c).exp()
+        // ln(e^{(ms)²/2} Φ(y - ms) / c^m). Beyond y the square cancels that of the density of Φ at y - ms.
+        let ln_part = match ms > y {
+            true => ln_normal_density(y) + ln_mills_ratio(ms - y) + m * ln_end,
+            false => 0.5 * ms * ms + ln_normal_cdf(y - ms) - m * ln_c,
+        };
+        (ln_part - ln_cdf).exp()
     };
     let (m1, m2, m3) = (raw(1.0), raw(2.0), raw(3.0));
     Moments {

@@ -36,7 +36,8 @@ impl Claim for Clock {
     fn schema(&self) -> Schema {
         let mut schema = parameters(0.25, 0.25);
         schema.retain(|spec| spec.name != MASS_I.name && spec.name != MASS_J.name);
-        schema.push(RESCALED.within(Domain::left_open(0.0, 0.5)).or(0.1));
+        // The contact is sought between times that are not subnormal.
+        schema.push(RESCALED.within(Domain::closed(1e-9, 0.5)).or(0.1));
         schema
     }
 
