@@ -1,5 +1,6 @@
 """Small commands of attnlab and what they leave: the files of their folder and what they print."""
 
+import itertools
 import os
 import re
 import shutil
@@ -114,6 +115,6 @@ def shards(folder, file):
 
 
 def table(head, lines):
-    """Prints a table in Markdown."""
-    for line in [head, ["---"] * len(head), *lines]:
+    """Prints a table in Markdown, each line when it is there."""
+    for line in itertools.chain([head, ["---"] * len(head)], lines):
         print("|", " | ".join(map(str, line)), "|", flush=True)

@@ -3,10 +3,10 @@
     ATTNLAB=target/debug/attnlab python3 experiments/interruptions/kills.py 500 --seed 1
 
 A command is started, killed by SIGKILL after a time drawn uniformly from the time that an undisturbed one takes,
-started again, and so on until it ends before it is killed. Files (rows, tables, pictures, checkpoints) and standard
-output must then be those of the undisturbed command, byte for byte, but for the seconds that checks took and the order
-within PDFs. The instants are random by intent; the verdict holds for each of them. Exit status 1: something differs,
-and its folder is kept.
+started again, and so on until it ends before it is killed, or has been killed four times. Files (rows, tables,
+pictures, checkpoints) and standard output must then be those of the undisturbed command, byte for byte, but for the
+seconds that checks took and the order within PDFs. The instants are random by intent; the verdict holds for each of
+them. Exit status 1: something differs, and its folder is kept.
 """
 
 import argparse
@@ -40,19 +40,22 @@ from commands import (
 # Files that name the process or the day.
 OF_THE_DAY = {"run.lock", "made-by.json", "report.html"}
 
+# Kills of a command after which it may end: those that follow would fall on its pictures alone.
+MOST = 4
+
 # Temporary files of pictures, which a kill leaves beside them; `attnlab repair` deletes them.
 LEFT = re.compile(r"\..*\.(svg|pdf|png|csv)\.\d+-\d+\.part")
 
 
 def commands(folder, out):
     """Name and arguments of every command."""
-    file = sweep_file(folder, 5, trials=300)
+    file = sweep_file(folder, 5, trials=500)
     claims = ["aot.mssa_is_mhsa", "aot.lemma1", "joma.lemma5", "lsa.limit"]
     named = {
         "sweep": ["sweep", file, "--threads", "2", "--out", out],
-        "run": ["run", "snr_per_layer", *settings(RUN | {"trials": 200}), "--out", out],
+        "run": ["run", "snr_per_layer", *settings(RUN | {"trials": 300}), "--out", out],
         "reproduce": ["reproduce", "--only", *claims, "--out", out],
-        "check": ["check", "--json", "--trials", "300", *claims],
+        "check": ["check", "--json", "--trials", "30", *claims],
         "train": ["train", "icl", "--quick", *settings(TRAIN), "--out", out],
         "merge": ["merge", shards(folder, file), "--out", out],
     }
@@ -99,7 +102,9 @@ def test(arguments, out, folder, kills, draws):
     while sum(killed.values()) < kills:
         empty(out)
         process = start(arguments, folder)
-        while sum(killed.values()) < kills and kill(process, draws.uniform(0, duration)):
+        for _ in range(min(MOST, kills - sum(killed.values()))):
+            if not kill(process, draws.uniform(0, duration)):
+                break
             written = len(rows(out))
             killed["before" if written == 0 else "between" if written < all_rows else "after"] += 1
             process = start(arguments, folder)
@@ -123,15 +128,20 @@ def main():
         folder = Path(folder)
         out = folder / "out"
         chosen = {name: words for name, words in commands(folder, out).items() if not given.only or name in given.only}
-        lines = []
-        for i, (name, arguments) in enumerate(chosen.items()):
-            kills = given.kills // len(chosen) + (i < given.kills % len(chosen))
-            # A stream for each command, so that one is the same whatever the others do.
-            draws = random.Random(f"{given.seed} {name}")
-            lines.append([name, *test(arguments, out, folder, kills, draws)])
-    phases = ["before the first row", "between rows", "after the last row"]
-    table(["command", "takes", "kills", *phases, "ends", "different"], lines)
-    sys.exit(any(line[-1] for line in lines))
+        different = []
+
+        def lines():
+            for i, (name, arguments) in enumerate(chosen.items()):
+                kills = given.kills // len(chosen) + (i < given.kills % len(chosen))
+                # A stream for each command, so that one is the same whatever the others do.
+                draws = random.Random(f"{given.seed} {name}")
+                line = test(arguments, out, folder, kills, draws)
+                different.append(line[-1])
+                yield [name, *line]
+
+        phases = ["before the first row", "between rows", "after the last row"]
+        table(["command", "takes", "kills", *phases, "ends", "different"], lines())
+    sys.exit(any(different))
 
 
 if __name__ == "__main__":
