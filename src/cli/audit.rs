@@ -13,6 +13,7 @@ Examples:
   attnlab audit --quick                          a few settings of every claim, in minutes
   attnlab audit                                  200 settings of every claim, in hours
   attnlab audit --only aot.lemma1 --settings 20
+  attnlab audit --only 'lsa.*'                   every claim whose id begins with lsa.
   attnlab audit --out runs/audit-0 --shard 0/4   the first of four parts ...
   attnlab audit --rows runs/audit-0 runs/audit-1 ... and the page of parts that are there
 
@@ -30,7 +31,7 @@ const FULL: (u64, Duration) = (200, Duration::from_secs(120));
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Audit only these claims
+    /// Audit only these claims; `prefix*` stands for all whose ids begin so
     #[arg(long, value_name = "ID", num_args = 1..)]
     only: Vec<String>,
     /// Audit a few settings of each claim

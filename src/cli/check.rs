@@ -125,11 +125,7 @@ fn select(catalogue: &Catalogue, ids: &[String], all: bool) -> Result<Vec<Arc<dy
     }
     let mut chosen = vec![];
     for id in ids {
-        if id.ends_with('*') {
-            chosen.extend(super::beginning(catalogue, id)?);
-        } else {
-            chosen.push(catalogue.claim(id)?.clone());
-        }
+        chosen.extend(catalogue.named(id)?.into_iter().cloned());
     }
     Ok(chosen)
 }

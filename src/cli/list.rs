@@ -4,7 +4,7 @@ use super::card;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::wrapped;
 use attnlab_core::params::Params;
-use attnlab_lab::catalogue::Catalogue;
+use attnlab_lab::catalogue::{Catalogue, is_pattern};
 use attnlab_lab::claim::{Claim, Paper};
 use attnlab_lab::command::{Out, Status};
 use attnlab_lab::experiment::Entry;
@@ -67,7 +67,7 @@ pub fn listed(catalogue: &Catalogue, what: &str) -> Result<Vec<Value>> {
         "formulas" => catalogue.formulas().map(formula_line).collect(),
         "experiments" => catalogue.experiments().map(experiment_json).collect(),
         "papers" => papers(catalogue).map(|paper| json!(paper)).collect(),
-        pattern if pattern.ends_with('*') => super::beginning(catalogue, pattern)?.iter().map(claim).collect(),
+        pattern if is_pattern(pattern) => catalogue.named(pattern)?.into_iter().map(claim).collect(),
         id => vec![shown(catalogue, id)?],
     })
 }
@@ -105,7 +105,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     }
     match args.what.as_str() {
         "claims" => {
-            let listed: Vec<_> = catalogue.claims().cloned().collect();
+            let listed: Vec<_> = catalogue.claims().collect();
             claims(&listed, out)?;
             out.line(&format!(
                 "{} claims; also: attnlab list experiments ({}), attnlab list formulas ({}).",
@@ -117,7 +117,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         "formulas" => formulas(catalogue, out)?,
         "experiments" => experiments(catalogue, out)?,
         "papers" => papers(catalogue).try_for_each(|paper| out.line(&paper.bibtex()))?,
-        pattern if pattern.ends_with('*') => claims(&super::beginning(catalogue, pattern)?, out)?,
+        pattern if is_pattern(pattern) => claims(&catalogue.named(pattern)?, out)?,
         id => show_entry(catalogue, id, out)?,
     }
     Ok(Status::Expected)
@@ -242,7 +242,7 @@ fn papers(catalogue: &Catalogue) -> impl Iterator<Item = &Paper> {
     catalogue.rooms().iter().flat_map(|room| room.papers)
 }
 
-fn claims(claims: &[Arc<dyn Claim>], out: &mut Out) -> Result<()> {
+fn claims(claims: &[&Arc<dyn Claim>], out: &mut Out) -> Result<()> {
     claims.iter().map(|c| c.sheet()).try_for_each(|sheet| {
         out.line(&format!("{}: {}", sheet.id, sheet.title))?;
         let source = format!("{}. Expected: {}.", sheet.source(), sheet.expected.name());

@@ -31,7 +31,6 @@ pub use list::{listed, shown};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::claim::Claim;
 use attnlab_lab::command::{Out, STOPPED, Status, input, note, pipe_closed, stop_after, stop_on_signals, unwritten};
 use attnlab_lab::run::schedule::no_thread;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -40,7 +39,6 @@ use std::error::Error as _;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -191,17 +189,6 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
 /// Returns the error for arguments that the grammar has accepted and that cannot be read all the same.
 fn unread(problem: clap::Error) -> Error {
     Error::invalid("argument", "", format!("could not be read ({problem})"))
-}
-
-/// Returns the claims whose ids begin with `pattern` without its final `*`.
-fn beginning(catalogue: &Catalogue, pattern: &str) -> Result<Vec<Arc<dyn Claim>>> {
-    let prefix = pattern.trim_end_matches('*');
-    let claims: Vec<_> = catalogue.claims().filter(|c| c.sheet().id.starts_with(prefix)).cloned().collect();
-    if claims.is_empty() {
-        let requirement = "must be the beginning of a claim's id. See `attnlab list`";
-        return Err(Error::invalid("ID", pattern, requirement));
-    }
-    Ok(claims)
 }
 
 /// Prints the error of a finished command as one message and returns the exit status.

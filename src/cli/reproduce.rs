@@ -18,6 +18,7 @@ Examples:
   attnlab reproduce
   attnlab reproduce --seed 1 --out runs/seed1
   attnlab reproduce --only aot.mssa_is_mhsa snr_per_layer
+  attnlab reproduce --only 'lsa.*'              every claim whose id begins with lsa.
   attnlab reproduce --times 10                  ten times the trials of every claim, beside the verdicts that are there
   attnlab reproduce --open                      opens the report in the browser
   attnlab reproduce --seed 2 --force            in the same folder: deletes the rows of the other seed
@@ -33,7 +34,7 @@ pub struct Args {
     /// Folder for the report, the pictures and the rows
     #[arg(long, value_name = "DIR", default_value = Options::FOLDER)]
     out: PathBuf,
-    /// Run only these claims and experiments
+    /// Run only these claims and experiments; `prefix*` stands for all claims whose ids begin so
     #[arg(long, value_name = "ID", num_args = 1..)]
     only: Vec<String>,
     /// Seed of every random stream

@@ -54,6 +54,24 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// Characters that begin a formula in a spreadsheet, or are skipped before one (OWASP, "CSV Injection").
+const FORMULA: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
+
+/// Returns a text as a cell of a CSV table that no spreadsheet takes for a formula: an apostrophe is put before one that
+/// begins with `=`, `+`, `-`, `@`, a tab or an end of line, and is no number. The same is done where apostrophes stand
+/// before such a beginning already, so that the text is had back by taking one apostrophe from `'=`, `''=` and the like.
+///
+/// ```
+/// use attnlab_core::format::csv_cell;
+/// assert_eq!(csv_cell("=1+1"), "'=1+1");
+/// assert_eq!(csv_cell("'=1+1"), "''=1+1");
+/// assert_eq!(["-0.5", "tanh"].map(csv_cell), ["-0.5", "tanh"]);
+/// ```
+pub fn csv_cell(text: &str) -> String {
+    let formula = text.trim_start_matches('\'').starts_with(FORMULA);
+    if formula && text.parse::<f64>().is_err() { format!("'{text}") } else { text.into() }
+}
+
 /// Formats a map as `a = 1, b = 2`.
 pub fn pairs(map: &Map<String, Value>) -> String {
     let pair = |(name, v): (&String, &Value)| format!("{name} = {}", value(v));
@@ -175,6 +193,21 @@ mod tests {
         assert_eq!(size(999), "999 B");
         assert_eq!(size(3_200_000_000), "3.2 GB");
         assert_eq!(size(u64::MAX), "18.4 EB");
+    }
+
+    #[test]
+    fn cells_of_tables_are_no_formulas_and_read_back() {
+        let formulas = ["=1", "+a", "-a", "@a", "\ta", "\ra", "\na", "-", "--", "-2+3", "-1,5", "'=1", "''@"];
+        let others = ["", "a=1", "-0.5", "+3", "-1e-300", "-inf", "inf", "'", "'a", "[-1,2]", "tanh", " =1"];
+        let read = |cell: &str| match cell.trim_start_matches('\'') {
+            rest if cell.starts_with('\'') && rest.starts_with(FORMULA) => cell[1..].to_string(),
+            _ => cell.to_string(),
+        };
+        for (text, changed) in formulas.map(|t| (t, true)).into_iter().chain(others.map(|t| (t, false))) {
+            let cell = csv_cell(text);
+            assert_eq!((cell != text, read(&cell).as_str()), (changed, text), "{text:?}: {cell:?}");
+            assert!(!cell.starts_with(FORMULA) || cell.parse::<f64>().is_ok(), "{cell:?}");
+        }
     }
 
     #[test]

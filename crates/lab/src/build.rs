@@ -6,8 +6,9 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Identity of the code of a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,24 +47,50 @@ pub fn state(build: Build) {
 
 /// Returns the build of this process: the one that was stated, otherwise the hash of its executable.
 pub fn here() -> &'static Build {
-    static OF_EXECUTABLE: OnceLock<Build> = OnceLock::new();
-    STATED.get().unwrap_or_else(|| OF_EXECUTABLE.get_or_init(of_executable))
+    STATED.get().unwrap_or_else(|| &of_executable().0)
 }
 
-fn of_executable() -> Build {
-    let hash = std::env::current_exe().and_then(File::open).and_then(hash_of);
-    Build {
+/// Returns a warning if the build of this process is unknown, at the first call alone.
+pub(crate) fn unknown() -> Option<&'static str> {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if STATED.get().is_some() {
+        return None;
+    }
+    let warning = of_executable().1.as_deref()?;
+    (!SAID.swap(true, Ordering::Relaxed)).then_some(warning)
+}
+
+/// Returns the build that the executable of this process tells, with a warning if that cannot be read.
+fn of_executable() -> &'static (Build, Option<String>) {
+    static OF_EXECUTABLE: OnceLock<(Build, Option<String>)> = OnceLock::new();
+    OF_EXECUTABLE.get_or_init(|| of_hash(std::env::current_exe().and_then(File::open).and_then(hash_of)))
+}
+
+fn of_hash(hash: io::Result<u64>) -> (Build, Option<String>) {
+    let build = |code| Build {
         version: env!("CARGO_PKG_VERSION"),
-        // A system that hides the executable leaves the version alone to tell builds apart.
-        code: hash.map_or_else(|_| "unknown".into(), |hash| format!("{hash:016x}")),
+        code,
         target: format!("{}-{}", std::env::consts::ARCH, std::env::consts::OS),
         features: String::new(),
         commit: String::new(),
+    };
+    match hash {
+        Ok(hash) => (build(format!("{hash:016x}")), None),
+        // The version alone is left to tell builds apart.
+        Err(e) => {
+            let build = build("unknown".into());
+            let warning = format!(
+                "build = {build}: the executable of this program cannot be read ({e}), so that rows of changed code would be \
+                 taken for rows of this one. Let the executable be readable, and in its place while it runs; after a change \
+                 of the code begin anew with --force"
+            );
+            (build, Some(warning))
+        }
     }
 }
 
 /// Computes a 64-bit hash of a file: FNV-1a over words of eight bytes, then over the rest, then the length.
-fn hash_of(mut file: File) -> std::io::Result<u64> {
+fn hash_of(mut file: File) -> io::Result<u64> {
     let (mut hash, mut length) = (0xcbf2_9ce4_8422_2325_u64, 0_u64);
     let mut mix = |word: u64| {
         hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
@@ -116,6 +143,18 @@ mod tests {
         }
         bytes.push(0);
         assert_ne!(first, hash(&bytes));
+    }
+
+    #[test]
+    fn an_executable_that_cannot_be_read_is_reported() {
+        let (build, warning) = of_hash(Err(io::ErrorKind::PermissionDenied.into()));
+        assert_eq!(build.code, "unknown");
+        let warning = warning.unwrap();
+        assert!(warning.contains("permission denied") && warning.contains("--force"), "{warning}");
+        let (build, warning) = of_hash(Ok(0x2a));
+        assert_eq!((build.code.as_str(), warning), ("000000000000002a", None));
+        // That of this test can be read.
+        assert_eq!(unknown(), None);
     }
 
     #[test]

@@ -158,6 +158,11 @@ fn unique<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Resul
     Ok(())
 }
 
+/// Returns `true` for a name that stands for all claims whose ids begin so, as `aot.*` does.
+pub fn is_pattern(name: &str) -> bool {
+    name.ends_with('*')
+}
+
 /// List of the rooms of one program.
 #[derive(Clone, Default)]
 pub struct Catalogue {
@@ -255,6 +260,33 @@ impl Catalogue {
         let known = || self.claims().map(|c| c.sheet().id.as_str());
         let unknown = || Error::unknown("claim", id, known()).listed_by("`attnlab list`");
         self.claims().find(|c| c.sheet().id == id).ok_or_else(unknown)
+    }
+
+    /// Returns the claims that a name stands for: the one with this id or, where a `*` ends it, all whose ids begin so.
+    ///
+    /// # Errors
+    /// An unknown id, with the nearest known ones; a beginning that no claim has.
+    ///
+    /// ```
+    /// use attnlab_lab::catalogue::{Catalogue, Room};
+    /// use attnlab_lab::toy;
+    /// let catalogue = Catalogue::new().with(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]));
+    /// assert_eq!(catalogue.named("toy.*")?.len(), 1);
+    /// assert_eq!(catalogue.named("toy.fair")?.len(), 1);
+    /// assert!(catalogue.named("tory.*").err().unwrap().to_string().contains("must be the beginning of a claim's id"));
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn named(&self, name: &str) -> Result<Vec<&Arc<dyn Claim>>> {
+        if !is_pattern(name) {
+            return Ok(vec![self.claim(name)?]);
+        }
+        let prefix = name.trim_end_matches('*');
+        let claims: Vec<_> = self.claims().filter(|c| c.sheet().id.starts_with(prefix)).collect();
+        if claims.is_empty() {
+            let requirement = "must be the beginning of a claim's id. See `attnlab list`";
+            return Err(Error::invalid("ID", name, requirement));
+        }
+        Ok(claims)
     }
 
     /// Returns the experiment with this id, or of this name.

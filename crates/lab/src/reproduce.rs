@@ -4,7 +4,7 @@
 //! Each verdict is stored as a row ([`crate::run::store`]), so that a run that was stopped continues where it
 //! was. Pictures and report are made from the rows.
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, is_pattern};
 use crate::claim::{Claim, Mutant};
 use crate::experiment::{self, Entry, RunOptions};
 use crate::figure;
@@ -13,9 +13,11 @@ use crate::report::{self, Checked, Found, MutantResult, Picture, Report};
 use crate::run::store::{self, Manifest, Opening, Row, Store};
 use crate::run::{self, CheckOptions, Origin, Progress, check};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::quoted;
 use attnlab_core::params::Params;
 use attnlab_core::stats::MAX_TRIALS;
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +27,7 @@ use std::time::{Duration, Instant};
 pub struct Options {
     /// Folder for the report, the pictures and the rows.
     pub out: PathBuf,
-    /// Ids of the claims and experiments to run; if empty, all that train no networks.
+    /// Claims, as [`Catalogue::named`] knows them, and experiments to run; if empty, all that train no networks.
     pub only: Vec<String>,
     /// Seed of every stream.
     pub seed: u64,
@@ -211,15 +213,18 @@ fn select<'a>(catalogue: &'a Catalogue, only: &[String]) -> Result<Selection<'a>
         let quick = catalogue.experiments().filter(|e| !e.trains && !e.measures_files());
         return Ok((catalogue.claims().cloned().collect(), quick.collect()));
     }
+    let mut named = BTreeSet::new();
     for id in only {
-        if catalogue.claim(id).is_err() && catalogue.experiment(id).is_err() {
+        if is_pattern(id) || catalogue.claim(id).is_ok() {
+            named.extend(catalogue.named(id)?.into_iter().map(|c| c.sheet().id.as_str()));
+        } else if catalogue.experiment(id).is_err() {
             let claims = catalogue.claims().map(|c| c.sheet().id.as_str());
             let known = claims.chain(catalogue.experiments().map(|e| e.name));
             let error = Error::unknown("claim or experiment", id, known);
             return Err(error.listed_by("`attnlab list` and `attnlab list experiments`"));
         }
     }
-    let claims = catalogue.claims().filter(|c| only.contains(&c.sheet().id));
+    let claims = catalogue.claims().filter(|c| named.contains(c.sheet().id.as_str()));
     let wanted = |e: &&Entry| only.iter().any(|id| e.answers_to(id));
     let experiments = catalogue.experiments().filter(wanted);
     Ok((claims.cloned().collect(), experiments.collect()))
@@ -405,11 +410,31 @@ fn command(options: &Options) -> String {
         command.push_str(" --until-decided");
     }
     if options.out != Path::new(Options::FOLDER) {
-        let folder = attnlab_core::format::quoted(&options.out.display().to_string());
+        let folder = quoted(&options.out.display().to_string());
         command.push_str(&format!(" --out {folder}"));
     }
     if !options.only.is_empty() {
-        command.push_str(&format!(" --only {}", options.only.join(" ")));
+        let names: Vec<String> = options.only.iter().map(|name| quoted(name)).collect();
+        command.push_str(&format!(" --only {}", names.join(" ")));
     }
     command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Room;
+    use crate::toy;
+
+    #[test]
+    fn a_star_stands_for_claims_whose_ids_begin_so() {
+        let catalogue = Catalogue::new().with(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]));
+        let only = ["toy.*", "toy.fair"].map(String::from);
+        let (claims, experiments) = select(&catalogue, &only).unwrap();
+        assert_eq!((claims.len(), experiments.len()), (1, 0));
+        let command = command(&Options { only: only.to_vec(), ..Options::default() });
+        assert!(command.ends_with(" --only 'toy.*' toy.fair"), "{command}");
+        let error = select(&catalogue, &["tory.*".into()]).err().unwrap().to_string();
+        assert_eq!(error, catalogue.named("tory.*").err().unwrap().to_string());
+    }
 }

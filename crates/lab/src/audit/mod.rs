@@ -18,10 +18,12 @@ use crate::run::grid::{Cell, Cells, Grid, GridOptions, RunReport};
 use crate::run::store::Manifest;
 use crate::run::{CheckOptions, Progress, Silent, check};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::quoted;
 use attnlab_core::params::Params;
 use child::Ended;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,7 +39,7 @@ const SETTING: &str = "setting";
 pub struct Options {
     /// Folder for the rows.
     pub out: PathBuf,
-    /// Ids of the claims; all if empty.
+    /// Claims, as [`Catalogue::named`] knows them; all if empty.
     pub only: Vec<String>,
     /// Seed of the settings and of the checks.
     pub seed: u64,
@@ -199,7 +201,11 @@ fn select(catalogue: &Catalogue, only: &[String]) -> Result<Vec<Arc<dyn Claim>>>
     if only.is_empty() {
         return Ok(catalogue.claims().cloned().collect());
     }
-    only.iter().map(|id| catalogue.claim(id).cloned()).collect()
+    let mut named = BTreeSet::new();
+    for id in only {
+        named.extend(catalogue.named(id)?.into_iter().map(|c| c.sheet().id.as_str()));
+    }
+    Ok(catalogue.claims().filter(|c| named.contains(c.sheet().id.as_str())).cloned().collect())
 }
 
 /// The cell of one setting: its claim and number.
@@ -223,7 +229,7 @@ pub fn command(manifest: &Manifest, settings: u64) -> String {
         command.push_str(&format!(" --check-limit {limit}"));
     }
     let only = manifest.settings.get("only").and_then(Value::as_array);
-    let only: Vec<&str> = only.into_iter().flatten().filter_map(Value::as_str).collect();
+    let only: Vec<String> = only.into_iter().flatten().filter_map(Value::as_str).map(quoted).collect();
     if !only.is_empty() {
         command.push_str(&format!(" --only {}", only.join(" ")));
     }
@@ -305,4 +311,22 @@ fn data(finding: Finding, set: Map<String, Value>, message: String) -> Map<Strin
         data.insert("message".into(), message.into());
     }
     data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Room;
+    use crate::toy;
+
+    #[test]
+    fn a_star_stands_for_claims_whose_ids_begin_so() {
+        let catalogue = Catalogue::new().with(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]));
+        let only = ["toy.*", "toy.fair"].map(String::from);
+        assert_eq!(select(&catalogue, &only).unwrap().len(), 1);
+        let options = Options { only: only.to_vec(), ..Options::default() };
+        let command = command(&Manifest::new(ID, 0, described(&options)), 20);
+        assert!(command.ends_with(" --only 'toy.*' toy.fair"), "{command}");
+        assert!(select(&catalogue, &["tory.*".into()]).is_err());
+    }
 }

@@ -3,6 +3,7 @@
 use super::model::{Axis, Figure, Panel};
 use super::text::plain;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::csv_cell;
 use csv::Writer;
 
 /// Columns of the table.
@@ -40,6 +41,11 @@ fn coordinate(axis: &Axis, value: f64) -> String {
     number.map_or_else(|| value.to_string(), String::from)
 }
 
+/// Writes a label without its markup.
+fn text(label: &str) -> String {
+    csv_cell(&plain(label))
+}
+
 /// The three columns of an interval.
 fn ends(interval: Option<(f64, f64)>, kind: &str) -> [String; 3] {
     interval.map_or_else(Default::default, |(low, high)| [low.to_string(), high.to_string(), kind.to_string()])
@@ -47,10 +53,10 @@ fn ends(interval: Option<(f64, f64)>, kind: &str) -> [String; 3] {
 
 fn records(index: usize, panel: &Panel) -> Vec<Record> {
     let letter = char::from(b'a' + (index % 26) as u8).to_string();
-    let [title, x_name, y_name] = [&panel.title, &panel.x.label, &panel.y.label].map(|text| plain(text));
+    let [title, x_name, y_name] = [&panel.title, &panel.x.label, &panel.y.label].map(|label| text(label));
     let record = |series: &str, place: [String; 2], value: [String; 2], ends: [String; 3]| {
         let ([x, y], [value_name, value], [low, high, interval]) = (place, value, ends);
-        let named = [&letter, &title, &plain(series), &x_name].map(String::clone);
+        let named = [&letter, &title, &text(series), &x_name].map(String::clone);
         let [letter, title, series, x_name] = named;
         let y_name = y_name.clone();
         [letter, title, series, x_name, x, y_name, y, value_name, value, low, high, interval]
@@ -71,7 +77,7 @@ fn records(index: usize, panel: &Panel) -> Vec<Record> {
         records.push(record(&rule.label, place, Default::default(), Default::default()));
     }
     if let Some(heat) = &panel.heat {
-        let bar = plain(&heat.bar.label);
+        let bar = text(&heat.bar.label);
         for (row, y) in heat.cells.iter().zip(&heat.y) {
             for (cell, x) in row.iter().zip(&heat.x) {
                 let place = [coordinate(&panel.x, *x), coordinate(&panel.y, *y)];

@@ -11,9 +11,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Script that reloads the page.
 const SCRIPT: &str = include_str!("live.js");
-/// Number of points of a curve up to which all are drawn.
+/// Number of points of a curve up to which all are drawn. A column is 8.5 cm wide, 320 pixels of a page: more points
+/// would share pixels, and make a page longer that is sent anew every few seconds.
 const MAX_POINTS: usize = 400;
-/// Ratio of the largest loss to the least from which their axis is logarithmic.
+/// Ratio of the largest loss to the least above which their axis is logarithmic. On a linear one the least would stand
+/// within 1/20 of the height from zero, which is some 7 pixels, so that the end of a training would look flat.
 const LOG_FROM: f64 = 20.0;
 
 /// Runs under way.

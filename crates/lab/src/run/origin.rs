@@ -88,10 +88,7 @@ impl Origin {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn note(&self, folder: &Path, shard: Shard) -> Result<()> {
-        let path = folder.join(match shard.is_whole() {
-            true => Self::FILE.to_string(),
-            false => format!("made-by-{}-of-{}.json", shard.index, shard.count),
-        });
+        let path = folder.join(shard.file_of("made-by", "json"));
         let mut origins = Self::read_file(&path)?;
         if origins.contains(self) {
             return Ok(());

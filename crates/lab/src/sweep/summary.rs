@@ -9,6 +9,7 @@ use crate::run::check::{Assessment, assess};
 use crate::run::files;
 use crate::run::store::{SUMMARY, Store, Stored, cell_name};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::format::csv_cell;
 use attnlab_core::stats::{Estimate, Sequence};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -232,7 +233,7 @@ fn header(cell: &CellSummary) -> Vec<String> {
         "informative",
         "p_value",
     ];
-    let names = cell.parameters.keys().cloned();
+    let names = cell.parameters.keys().map(|name| csv_cell(name));
     names.chain(results.map(String::from)).collect()
 }
 
@@ -243,7 +244,7 @@ fn record(cell: &CellSummary) -> Vec<String> {
         finite.map_or(String::new(), |x| x.to_string())
     };
     let parameter = |value: &Value| match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => csv_cell(text),
         value => value.to_string(),
     };
     let results = [

@@ -109,7 +109,7 @@ impl NotedInputs {
     pub(super) fn begin(folder: &Path, manifest: Manifest, shard: Shard, recorder: Inputs) -> Result<Self> {
         let of_shard = match shard.is_whole() {
             true => vec![],
-            false => read(&folder.join(file_of(shard)))?,
+            false => read(&folder.join(shard.file_of("inputs", "json")))?,
         };
         // The first row asks again, since the run may have opened more in the meantime.
         let state = Mutex::new(State { manifest, of_shard, count: 0 });
@@ -134,7 +134,7 @@ impl NotedInputs {
                 write(&self.folder.join(Manifest::FILE), &manifest)?;
             } else {
                 new.splice(0..0, state.of_shard.clone());
-                write(&self.folder.join(file_of(self.shard)), &new)?;
+                write(&self.folder.join(self.shard.file_of("inputs", "json")), &new)?;
                 state.of_shard = new;
             }
             state.manifest = manifest;
@@ -147,11 +147,6 @@ impl NotedInputs {
     pub(super) fn ensure_unchanged(&self) -> Result<()> {
         self.recorder.ensure_unchanged()
     }
-}
-
-/// Name of the file of the inputs that a shard adds to `run.json`.
-fn file_of(shard: Shard) -> String {
-    format!("inputs-{}-of-{}.json", shard.index, shard.count)
 }
 
 /// Lists the files of the inputs of shards.

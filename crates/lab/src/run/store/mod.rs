@@ -43,6 +43,7 @@ pub use shard::Shard;
 pub use stored::Stored;
 
 use super::{Progress, files, pause};
+use crate::build;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use inputs::NotedInputs;
@@ -137,6 +138,7 @@ impl Store {
         let stored = Stored::scan(vec![path.clone()], &frame)?;
         let mut notes = stored.dropped();
         notes.extend(owner.unprotected(folder));
+        notes.extend(build::unknown().map(String::from));
         if let Some(torn) = stored.torn().first() {
             file.set_len(torn.offset).map_err(|e| Error::io(&path, e, "The torn last line could not be cut off"))?;
         }

@@ -35,9 +35,14 @@ impl Shard {
 
     /// Returns the name of the file of its rows.
     pub fn file(&self) -> String {
+        self.file_of("rows", "jsonl")
+    }
+
+    /// Returns the name of its file of a kind: `made-by.json` for the whole run, `made-by-0-of-4.json` for a shard.
+    pub fn file_of(&self, kind: &str, extension: &str) -> String {
         match self.count {
-            1 => "rows.jsonl".into(),
-            n => format!("rows-{}-of-{n}.jsonl", self.index),
+            1 => format!("{kind}.{extension}"),
+            n => format!("{kind}-{}-of-{n}.{extension}", self.index),
         }
     }
 }
@@ -78,7 +83,15 @@ impl std::str::FromStr for Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::Origin;
     use proptest::prelude::*;
+
+    #[test]
+    fn files_are_named_by_kind_and_shard() {
+        assert_eq!(Shard::WHOLE.file(), "rows.jsonl");
+        assert_eq!(Shard::WHOLE.file_of("made-by", "json"), Origin::FILE);
+        assert_eq!(Shard { index: 2, count: 8 }.file_of("inputs", "json"), "inputs-2-of-8.json");
+    }
 
     proptest! {
         #[test]
