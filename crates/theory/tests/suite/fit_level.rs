@@ -227,6 +227,28 @@ fn the_default_limit_of_clusters_follows_the_tokens() {
     assert!(refused.unwrap_err().to_string().contains("from 1 to 15"));
 }
 
+/// A number of clusters that the tokens do not allow is named with its reason: each needs a token and a dimension.
+#[test]
+fn impossible_numbers_of_clusters_are_named() {
+    let impossible = |tokens: &Array2<f64>| {
+        let fit = fit(tokens.view(), &Options::default(), &streams("edges", 0), &|| {}).unwrap();
+        let tried = fit.criteria.iter().map(|(k, _)| *k);
+        assert!(tried.chain(fit.impossible.iter().map(|(k, _)| *k)).eq(1..=16), "{:?}", fit.impossible);
+        fit.impossible
+    };
+    let few_dimensions = mixture(&[60, 60], &[2, 2], 0, 0.1).draw(&streams("edges", 3)).unwrap().tokens;
+    let by_rank = impossible(&few_dimensions);
+    assert_eq!(by_rank.first().map(|(k, _)| *k), Some(5));
+    assert!(by_rank.iter().all(|(_, why)| why.contains("the tokens span 4 dimensions")), "{by_rank:?}");
+    let by_tokens = impossible(&normal(20, 12));
+    assert!(by_tokens.iter().filter(|(k, _)| *k > 6).all(|(_, why)| why == "the search has 6 tokens"), "{by_tokens:?}");
+    let given = Options { clusters: Some(5), ..Options::default() };
+    let error = fit(few_dimensions.view(), &given, &streams("edges", 0), &|| {}).unwrap_err().to_string();
+    let expected =
+        "clusters = 5: must leave tokens in every cluster; the tokens span 4 dimensions, and every cluster needs one";
+    assert_eq!(error, expected);
+}
+
 /// True mixtures stay such when they are rounded, with room around the subspaces and without.
 #[test]
 fn storage_types_are_allowed_for() {

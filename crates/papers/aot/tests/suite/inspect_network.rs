@@ -254,6 +254,31 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
     assert_eq!(rows[0].data["tokens"], Value::from(92));
 }
 
+/// A text of two characters has an embedding of two dimensions, which has no three clusters: that place says so, and
+/// the places behind it are inspected.
+#[test]
+fn an_impossible_number_of_clusters_ends_no_other_place() {
+    let files = Files::small();
+    let text = files.at("two.txt");
+    // The numbers of ones of i are no period of it: contexts differ.
+    let letters = (0..200_u32).map(|i| if i.count_ones() % 2 == 0 { 'a' } else { 'b' });
+    fs::write(&text, letters.collect::<String>()).unwrap();
+    let sizes = ["--text", &text, "--tokens", "96", "--window", "24", "--clusters", "3", "--power-draws", "0"];
+    inspect(&files, &[&sizes[..], &["--no-controls"]].concat()).unwrap();
+    let out = files.at("network");
+    let rows = store::read(Path::new(&out)).unwrap().rows;
+    assert_eq!(rows.len(), llama().architecture().layers + 1);
+    assert_eq!(rows[0].data["verdict"], "undecided");
+    let reason = rows[0].data["reasons"][0].as_str().unwrap();
+    assert!(reason.contains("clusters = 3: must leave tokens in every cluster"), "{reason}");
+    let page = fs::read_to_string(Path::new(&out).join("inspect.html")).unwrap();
+    assert!(page.contains("clusters = 3: must leave tokens in every cluster"));
+    for row in &rows[1..] {
+        assert_eq!(row.data["clusters"], json!(3));
+        assert!(row.data.contains_key("heads") && row.data.contains_key("attention"));
+    }
+}
+
 fn floats(path: &Path) -> ndarray::ArrayD<f32> {
     npy::read(fs::File::open(path).unwrap()).unwrap()
 }
