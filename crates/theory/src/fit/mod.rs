@@ -390,7 +390,7 @@ fn why_impossible(clusters: usize, train: ArrayView2<f64>) -> String {
     match (clusters > tokens, clusters > rank) {
         (true, _) => format!("the search has {tokens} tokens"),
         (_, true) => format!("the tokens span {rank} dimensions, and every cluster needs one"),
-        _ => "the tokens do not form so many: a cluster loses all of its own".into(),
+        _ => "the tokens do not form so many, and a cluster is left without any".into(),
     }
 }
 

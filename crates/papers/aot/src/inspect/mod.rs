@@ -230,12 +230,18 @@ fn undecided(refusal: &Error) -> [(String, Value); 2] {
     [("verdict".into(), json!(Verdict::Undecided)), ("reasons".into(), json!([refusal.to_string()]))]
 }
 
-/// The fit, or that of δ alone where bases and labels are known.
+/// The fit, or that of δ alone where bases and labels are known. A fit that leaves a cluster without tokens is refused: the
+/// horizon needs them.
 fn fitted(tokens: ArrayView2<f64>, how: &How, streams: &Streams, tick: &dyn Fn()) -> Result<Fit> {
-    match &how.known {
-        Some((bases, labels)) => fit_known(tokens, bases, labels, &how.options),
-        None => fit(tokens, &how.options, streams, tick),
+    if let Some((bases, labels)) = &how.known {
+        return fit_known(tokens, bases, labels, &how.options);
     }
+    let fit = fit(tokens, &how.options, streams, tick)?;
+    if fit.counts.contains(&0) {
+        let allowed = "must leave tokens in every cluster; the fit to all tokens leaves one without any";
+        return Err(Error::invalid("clusters", fit.dims.len(), allowed));
+    }
+    Ok(fit)
 }
 
 /// The tokens without the mean of the fit, if it has one.

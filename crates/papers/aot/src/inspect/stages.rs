@@ -2,7 +2,7 @@
 
 use attnlab_lab::run::{Clock, Progress, Silent};
 use attnlab_theory::fit::power::Plan;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Receiver of the stages of an inspection.
 #[derive(Clone, Copy)]
@@ -33,14 +33,7 @@ impl<'a> Stages<'a> {
 
     fn begin(&self, what: &str, most: u64, batch: u64) -> Stage<'a> {
         let label = format!("{}, {what}", self.name);
-        Stage {
-            label,
-            most,
-            batch: batch.max(1),
-            done: AtomicU64::new(0),
-            clock: Clock::new(0),
-            progress: self.progress,
-        }
+        Stage { label, most, batch: batch.max(1), done: Mutex::new(0), clock: Clock::new(0), progress: self.progress }
     }
 }
 
@@ -51,24 +44,25 @@ pub(super) struct Stage<'a> {
     most: u64,
     /// Steps after each of which the stage may end.
     batch: u64,
-    done: AtomicU64,
+    done: Mutex<u64>,
     clock: Clock,
     progress: &'a dyn Progress,
 }
 
 impl Stage<'_> {
-    /// Reports one more step, with the time that is left of those until the stage may end.
+    /// Reports one more step, with the time that is left of those until the stage may end. Draws step side by side: their
+    /// lines wait for one another, so that none counts back.
     pub(super) fn step(&self) {
-        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        let steps = (done.div_ceil(self.batch) * self.batch).min(self.most).max(done);
-        self.progress.line(&self.clock.line(&self.label, done, steps, None));
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        *done += 1;
+        let steps = (done.div_ceil(self.batch) * self.batch).min(self.most).max(*done);
+        self.progress.line(&self.clock.line(&self.label, *done, steps, None));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
 
     #[derive(Default)]
     struct Lines(Mutex<Vec<String>>);
