@@ -6,6 +6,7 @@
 use crate::common::attnlab;
 use attnlab::run::store::Manifest;
 use attnlab_core::input::{ABSENT, Input};
+use attnlab_core::rng::hash;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -155,30 +156,20 @@ fn inspection() -> Case {
     Case::new(draw(), &words, &["z.npy", "u0.npy", "u1.npy", "y.npy"])
 }
 
-#[test]
-fn an_evaluation_knows_its_files() {
-    evaluation().every_input_counts();
-}
-
-#[test]
-fn an_inspection_of_arrays_knows_its_files() {
-    inspection().every_input_counts();
-}
-
-#[test]
-fn an_inspection_of_networks_knows_its_files() {
+/// `inspect` of one network and of two.
+fn inspections_of_networks() -> [Case; 2] {
     let sizes = ["--text", "@text.txt", "--tokens", "96", "--window", "24", "--no-controls"];
     let listed = &["net/config.json", "net/model.safetensors", "net/tokenizer.json", "text.txt"];
-    Case::new(network(), &[&["inspect", "@net"], &sizes[..]].concat(), listed).every_input_counts();
+    let alone = Case::new(network(), &[&["inspect", "@net"], &sizes[..]].concat(), listed);
     let folder = network();
     fs::copy(data("llama.gguf"), folder.path().join("llama.gguf")).unwrap();
     let words = [&["inspect", "@net", "@llama.gguf"], &sizes[..]].concat();
     let listed = &["net/config.json", "net/model.safetensors", "net/tokenizer.json", "llama.gguf", "text.txt"];
-    Case::new(folder, &words, listed).every_input_counts();
+    [alone, Case::new(folder, &words, listed)]
 }
 
-#[test]
-fn a_run_on_weights_knows_its_files() {
+/// `weights` of a network in two files, and of two checkpoints.
+fn weights() -> [Case; 2] {
     let folder = tempfile::tempdir().unwrap();
     copy("llama-tied", &folder.path().join("tied"));
     let listed = &[
@@ -186,8 +177,7 @@ fn a_run_on_weights_knows_its_files() {
         "tied/model-00002-of-00002.safetensors",
         "tied/model.safetensors.index.json",
     ];
-    Case::new(folder, &["weights", "@tied"], listed).every_input_counts();
-    // A folder of checkpoints has one more since.
+    let tied = Case::new(folder, &["weights", "@tied"], listed);
     let folder = tempfile::tempdir().unwrap();
     for step in ["step1", "step2"] {
         copy("llama", &folder.path().join("steps").join(step));
@@ -200,11 +190,11 @@ fn a_run_on_weights_knows_its_files() {
     (header..=last).step_by(2).for_each(|i| bytes[i] ^= 1);
     fs::write(second, bytes).unwrap();
     let listed = &["step1/model.safetensors", "step2/model.safetensors"];
-    Case::new(folder, &["weights", "@steps"], listed).every_input_counts();
+    [tied, Case::new(folder, &["weights", "@steps"], listed)]
 }
 
-#[test]
-fn an_experiment_on_a_text_knows_its_files() {
+/// An experiment on a folder of texts.
+fn experiment_on_a_text() -> Case {
     let folder = tempfile::tempdir().unwrap();
     let words: Vec<String> = (0..3000).map(|i| format!("w{}", (i * i) % 17)).collect();
     fs::create_dir(folder.path().join("books")).unwrap();
@@ -214,7 +204,41 @@ fn an_experiment_on_a_text_knows_its_files() {
     let sets = ["seeds=2", "layers=[1]", "controls=[]", "steps=40", "every=20", "streams=4"];
     let sets = sets.iter().chain(&["validation_streams=2", "window=10"]).flat_map(|set| ["--set", set]);
     let words: Vec<&str> = ["run", "joma_text", "--quick", "--set", "text=@books"].into_iter().chain(sets).collect();
-    let case = Case::new(folder, &words, &["books/a.txt", "books/b.txt"]);
+    Case::new(folder, &words, &["books/a.txt", "books/b.txt"])
+}
+
+const SETTINGS: &str = "trials = 2\ntokens = [40, 80]\ndim = 16\nnoise = [0.1, 0.2]\n";
+
+/// An experiment with a file of settings.
+fn experiment_with_settings() -> Case {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("mine.toml"), SETTINGS).unwrap();
+    Case::new(folder, &["run", "theorem1_horizon", "--config", "@mine.toml"], &["mine.toml"])
+}
+
+#[test]
+fn an_evaluation_knows_its_files() {
+    evaluation().every_input_counts();
+}
+
+#[test]
+fn an_inspection_of_arrays_knows_its_files() {
+    inspection().every_input_counts();
+}
+
+#[test]
+fn an_inspection_of_networks_knows_its_files() {
+    inspections_of_networks().iter().for_each(Case::every_input_counts);
+}
+
+#[test]
+fn a_run_on_weights_knows_its_files() {
+    weights().iter().for_each(Case::every_input_counts);
+}
+
+#[test]
+fn an_experiment_on_a_text_knows_its_files() {
+    let case = experiment_on_a_text();
     case.every_input_counts();
     // Another book is read since.
     let more = case.folder.path().join("books/c.txt");
@@ -222,10 +246,43 @@ fn an_experiment_on_a_text_knows_its_files() {
     case.is_refused(more.to_str().unwrap(), "which is read now");
 }
 
+/// Random changes of one byte, of any input of any of these runs: none gives an old number.
+#[test]
+fn a_random_byte_of_a_random_input_counts() {
+    const CHANGES: u32 = 200;
+    let mut cases = vec![evaluation(), inspection(), experiment_on_a_text(), experiment_with_settings()];
+    cases.extend(inspections_of_networks().into_iter().chain(weights()));
+    #[cfg(feature = "train")]
+    cases.extend(trainings());
+    let is_read = |input: &Input| input.content != ABSENT && Path::new(&input.path).is_file();
+    let finished = cases.iter().map(|case| {
+        case.succeeds();
+        (case, case.inputs().into_iter().filter(is_read).collect::<Vec<_>>(), case.rows())
+    });
+    let finished: Vec<_> = finished.collect();
+    for change in 0..CHANGES {
+        let draw = |what: &str, below: usize| hash(format!("{what} of change {change}").as_bytes()) as usize % below;
+        let (case, inputs, rows) = &finished[draw("run", finished.len())];
+        let path = &inputs[draw("input", inputs.len())].path;
+        let bytes = fs::read(path).unwrap();
+        let mut other = bytes.clone();
+        other[draw("place", bytes.len())] ^= 1 + draw("byte", 255) as u8;
+        fs::write(path, other).unwrap();
+        // Settings of other values need not name their file.
+        let (status, error) = case.run(&[]);
+        assert!(status.is_some_and(|status| status != 0), "{:?}: change {change} of {path}: {error}", case.words);
+        assert!(case.rows() == *rows, "{:?}: change {change} of {path}", case.words);
+        fs::write(path, bytes).unwrap();
+    }
+    for (case, _, rows) in &finished {
+        case.succeeds();
+        assert!(case.rows() == *rows, "{:?}", case.words);
+    }
+}
+
 /// Trainings on files: documents with a tokenizer, and images with labels.
 #[cfg(feature = "train")]
-#[test]
-fn a_training_knows_its_files() {
+fn trainings() -> [Case; 2] {
     let with_sets = |words: &[&str], sets: &[&str]| {
         let sets = sets.iter().flat_map(|set| ["--set".to_string(), set.to_string()]);
         words.iter().map(|word| word.to_string()).chain(sets).collect::<Vec<String>>()
@@ -240,7 +297,7 @@ fn a_training_knows_its_files() {
     let more = ["networks=[\"gpt2\"]", "evaluation.sequences=40", "evaluation.activations=4"];
     let words = with_sets(&["train", "language", "--quick"], &[&of_text[..], &more, &plan, &sizes].concat());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    Case::new(folder, &words, &["documents.txt", "net/tokenizer.json"]).every_input_counts();
+    let language = Case::new(folder, &words, &["documents.txt", "net/tokenizer.json"]);
 
     let folder = tempfile::tempdir().unwrap();
     let create = |name: &str| fs::File::create(folder.path().join(name)).unwrap();
@@ -252,21 +309,24 @@ fn a_training_knows_its_files() {
     let more = ["networks=[\"aot-v\",\"neighbours\"]"];
     let words = with_sets(&["train", "vision", "--quick"], &[&of_images[..], &more, &plan, &sizes].concat());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    Case::new(folder, &words, &["images.npy", "labels.npy"]).every_input_counts();
+    [language, Case::new(folder, &words, &["images.npy", "labels.npy"])]
+}
+
+#[cfg(feature = "train")]
+#[test]
+fn a_training_knows_its_files() {
+    trainings().iter().for_each(Case::every_input_counts);
 }
 
 /// Settings are named by their values: the same values by another way go on, also where the file has become another's.
 #[test]
 fn a_file_of_settings_counts_where_it_is_given() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = "trials = 2\ntokens = [40, 80]\ndim = 16\nnoise = [0.1, 0.2]\n";
-    let file = folder.path().join("mine.toml");
-    fs::write(&file, text).unwrap();
-    let case = Case::new(folder, &["run", "theorem1_horizon", "--config", "@mine.toml"], &["mine.toml"]);
+    let case = experiment_with_settings();
+    let file = case.folder.path().join("mine.toml");
     case.succeeds();
-    fs::write(&file, format!("{text}# A remark.\n")).unwrap();
+    fs::write(&file, format!("{SETTINGS}# A remark.\n")).unwrap();
     case.is_refused(file.to_str().unwrap(), "has changed since");
-    fs::write(&file, text.replace("16", "17")).unwrap();
+    fs::write(&file, SETTINGS.replace("16", "17")).unwrap();
     case.is_refused("dim = 16", "dim = 17");
     let sets = ["trials=2", "tokens=[40,80]", "dim=16", "noise=[0.1,0.2]"].iter().flat_map(|set| ["--set", set]);
     let words: Vec<&str> = ["run", "theorem1_horizon"].into_iter().chain(sets).collect();

@@ -29,9 +29,9 @@ const NO_MEAN: f64 = 1e-4;
 /// Takes the mean of tokens (r, N) away that the mean of all of them has left, and returns it. That mean is off by the
 /// signal's over √N, which is noise where the other clusters have none: it is found from a model of the clusters.
 /// The search begins with the first tokens of `order`, a random one: files often have theirs sorted by cluster.
-pub(super) fn shift(x: &mut Array2<f64>, order: &[usize], options: &Options) -> Result<Array1<f64>> {
+pub(super) fn shift(x: &mut Array2<f64>, order: &[usize], options: &Options, tick: &dyn Fn()) -> Result<Array1<f64>> {
     let mut shift = Array1::zeros(x.nrows());
-    let (mut labelled, _, _) = search(x.select(Axis(1), order).view(), options, &|| {})?;
+    let mut labelled = search(x.select(Axis(1), order).view(), options, tick)?.best;
     for _ in 0..ROUNDS {
         let (labels, _) = labelled.model.assign(x.view());
         let mean = labelled.model.mean(x.view(), &labels);

@@ -151,7 +151,9 @@ pub fn bytes(ambient: usize, tokens: usize, most_clusters: usize) -> u64 {
 
 /// Returns the largest number of times that [`fit`] calls its `tick`.
 pub fn ticks(options: &Options) -> u64 {
-    options.range().count() as u64 + u64::from(options.further.is_some()) + 2
+    let search = options.range().count() as u64 + u64::from(options.further.is_some());
+    // The mean is found from a search of its own.
+    (1 + u64::from(options.centre)) * search + 2
 }
 
 /// Fits the mixture to tokens Z (d, N) and tests it. `tick` is called at most [`ticks`] times.
@@ -183,12 +185,13 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
     let mut order: Vec<usize> = (0..x.ncols()).collect();
     order.shuffle(&mut streams.part("halves", 0));
     let shift = match options.centre {
-        true => shift(&mut x, &order, options).map_err(|e| causes.explain(e))?,
+        true => shift(&mut x, &order, options, tick).map_err(|e| causes.explain(e))?,
         false => Array1::zeros(x.nrows()),
     };
     let (first, second) = order.split_at(order.len() / 2);
     let (train, held) = (x.select(Axis(1), first), x.select(Axis(1), second));
-    let (mut best, criteria, larger) = search(train.view(), options, tick).map_err(|e| causes.explain(e))?;
+    let searched = search(train.view(), options, tick).map_err(|e| causes.explain(e))?;
+    let Searched { mut best, criteria, impossible, larger } = searched;
     let clusters = best.model.dims.len();
     let fills = clusters == 1 && is_isotropic(held.view(), options);
     if fills {
@@ -228,6 +231,7 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
         half: &best.model,
         whole,
         criteria,
+        impossible,
         tested,
         causes,
         options,
@@ -301,6 +305,7 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
         tokens: x.view(),
         half: &half,
         criteria: vec![(bases.len(), whole.criterion)],
+        impossible: vec![],
         tested: Tested { tests, calibrated: None, doubt: None },
         causes,
         options,
@@ -310,35 +315,51 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
     }))
 }
 
-/// The best model over the numbers of clusters, the criterion of each, and K by Akaike's criterion where that is larger.
-type Searched = (Labelled, Vec<(usize, f64)>, Option<usize>);
+/// Findings of the search for K.
+struct Searched {
+    /// The model of the least criterion.
+    best: Labelled,
+    /// Every K that was fitted, and its criterion.
+    criteria: Vec<(usize, f64)>,
+    /// Every K that the tokens do not allow, and why.
+    impossible: Vec<(usize, String)>,
+    /// K by Akaike's criterion where that is larger.
+    larger: Option<usize>,
+}
 
-/// The best model over the numbers of clusters.
+/// Searches the best model over the numbers of clusters.
 fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<Searched> {
     let range = options.range();
     let landmarks = train.ncols().min(LANDMARKS);
-    let range = *range.start()..=(*range.end()).min((train.ncols()).max(1));
     let further = options.further(landmarks);
-    let most = further.unwrap_or(0).max(*range.end());
+    let most = further.unwrap_or(0).max((*range.end()).min(train.ncols()));
     let embedding = spectral::embedding(train.slice(s![.., ..landmarks]), most)?;
     // Enough tokens for the spectra of the clusters.
     let enough = train.ncols().min(landmarks.max(ENOUGH * train.nrows()));
     let some = train.slice(s![.., ..enough]);
     let mut best: Option<Labelled> = None;
-    let mut criteria = vec![];
+    let (mut criteria, mut impossible) = (vec![], vec![]);
     let mut ended = false;
     let mut most_lenient = (f64::INFINITY, 1);
     for clusters in range.clone().chain(further.filter(|k| !range.contains(k))) {
         if ended && further != Some(clusters) {
             continue;
         }
-        let marks = match clusters {
-            1 => vec![0; landmarks],
-            _ => spectral::labels(embedding.view(), clusters),
+        let labelled = match clusters > train.ncols() {
+            true => None,
+            false => {
+                let marks = match clusters {
+                    1 => vec![0; landmarks],
+                    _ => spectral::labels(embedding.view(), clusters),
+                };
+                from_landmarks(some, marks, clusters)?
+            }
         };
-        let labelled = from_landmarks(some, marks, clusters)?;
         tick();
-        let Some(labelled) = labelled else { continue };
+        let Some(labelled) = labelled else {
+            impossible.push((clusters, why_impossible(clusters, train)));
+            continue;
+        };
         criteria.push((clusters, labelled.criterion));
         let lenient = labelled.criterion - labelled.parameters * ((enough as f64).ln() - 2.0);
         if lenient < most_lenient.0 {
@@ -351,16 +372,26 @@ fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<
             ended = true;
         }
     }
-    let none = || {
-        let allowed = "must leave tokens in every cluster; the tokens do not form so many";
-        Error::invalid("clusters", options.clusters.unwrap_or(1), allowed)
+    let Some(best) = best else {
+        // A single cluster is always possible: K was given.
+        let (clusters, why) = impossible.pop().unwrap_or_default();
+        return Err(Error::invalid("clusters", clusters, format!("must leave tokens in every cluster; {why}")));
     };
-    let best = best.ok_or_else(none)?;
     let (labels, _) = best.model.assign(train);
     let fine = alternate(train, labels.clone(), best.model.dims.len(), FINE)?;
     let fine = fine.unwrap_or_else(|| at_bases(train, labels, best.model));
-    let doubtful = most_lenient.1 > fine.model.dims.len();
-    Ok((fine, criteria, doubtful.then_some(most_lenient.1)))
+    let larger = (most_lenient.1 > fine.model.dims.len()).then_some(most_lenient.1);
+    Ok(Searched { best: fine, criteria, impossible, larger })
+}
+
+/// Why the tokens (r, N) of the search do not form so many clusters.
+fn why_impossible(clusters: usize, train: ArrayView2<f64>) -> String {
+    let (rank, tokens) = train.dim();
+    match (clusters > tokens, clusters > rank) {
+        (true, _) => format!("the search has {tokens} tokens"),
+        (_, true) => format!("the tokens span {rank} dimensions, and every cluster needs one"),
+        _ => "the tokens do not form so many, and a cluster is left without any".into(),
+    }
 }
 
 /// Decides whether tokens (r, N) are isotropic in their support, as those of a single cluster are: it has no noise, so that

@@ -149,7 +149,7 @@ impl Plan {
     /// Too few draws; a level outside (0, 1).
     pub fn validate(&self, level: f64) -> Result<()> {
         attnlab_core::stats::validate_level(level)?;
-        let least = batch(level);
+        let least = Self::batch(level);
         if self.draws < least {
             let allowed = format!(
                 "must be 0, which measures no power, or at least {least}; fewer draws cannot show a power of one half"
@@ -158,11 +158,12 @@ impl Plan {
         }
         Ok(())
     }
-}
 
-/// Draws of a batch: as many as show a share above one half if all are consistent.
-fn batch(level: f64) -> u64 {
-    trials_for_lower_bound(ENOUGH, level).unwrap_or(u64::MAX)
+    /// Returns the draws of a batch, after each of which the work may end: as many as show a share above one half if all
+    /// are consistent.
+    pub fn batch(level: f64) -> u64 {
+        trials_for_lower_bound(ENOUGH, level).unwrap_or(u64::MAX)
+    }
 }
 
 /// Share of draws that are called consistent.
@@ -270,7 +271,7 @@ pub fn power<T: Send>(
     observe: &(dyn Fn(&Draw, &Fit) -> Result<T> + Sync),
 ) -> Result<(Power, Vec<T>)> {
     plan.validate(options.level)?;
-    let batch = batch(options.level);
+    let batch = Plan::batch(options.level);
     let mut replicates_so_far = vec![];
     loop {
         let before = replicates_so_far.len() as u64;

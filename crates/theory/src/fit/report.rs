@@ -66,6 +66,8 @@ pub struct Fit {
     pub wrong_labels: f64,
     /// BIC of every K that was tried.
     pub criteria: Vec<(usize, f64)>,
+    /// Every K of the search that the tokens do not allow, and why.
+    pub impossible: Vec<(usize, String)>,
     /// The test.
     pub goodness: Goodness,
     /// Mean token (d,) that was estimated and subtracted; None unless that was asked for.
@@ -86,6 +88,7 @@ pub(super) struct Findings<'a> {
     pub half: &'a Model,
     pub whole: Labelled,
     pub criteria: Vec<(usize, f64)>,
+    pub impossible: Vec<(usize, String)>,
     pub tested: Tested,
     pub causes: Causes,
     pub options: &'a Options,
@@ -132,6 +135,7 @@ pub(super) fn fit(findings: Findings) -> Fit {
         tilt: order.iter().map(|k| tilt(model, &counted, *k)).collect(),
         wrong_labels,
         criteria: findings.criteria.clone(),
+        impossible: findings.impossible.clone(),
         goodness: goodness(&findings),
         mean: findings.mean.clone(),
         bases: order.iter().map(basis).collect(),

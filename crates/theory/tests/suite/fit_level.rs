@@ -7,7 +7,7 @@ use attnlab_theory::fit::{Fit, Options, Verdict, fit};
 use ndarray::{Array2, Axis, s};
 use rand::RngExt;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest Σ p_k and N of the grid, so that it takes minutes.
 const LARGEST: (usize, usize) = (96, 1600);
@@ -225,6 +225,30 @@ fn the_default_limit_of_clusters_follows_the_tokens() {
     let refused =
         fit(normal(3, 30).view(), &Options { most_clusters: 20, ..Options::default() }, &streams("edges", 0), &|| {});
     assert!(refused.unwrap_err().to_string().contains("from 1 to 15"));
+}
+
+/// A number of clusters that the tokens do not allow is named with its reason: each needs a token and a dimension.
+#[test]
+fn impossible_numbers_of_clusters_are_named() {
+    let impossible = |tokens: &Array2<f64>| {
+        let fit = fit(tokens.view(), &Options::default(), &streams("edges", 0), &|| {}).unwrap();
+        let of_search = fit.criteria.iter().map(|(k, _)| *k).chain(fit.impossible.iter().map(|(k, _)| *k));
+        let of_search: BTreeSet<usize> = of_search.collect();
+        assert!(of_search.into_iter().eq(1..=16), "{:?} {:?}", fit.criteria, fit.impossible);
+        fit.impossible
+    };
+    let few_dimensions = mixture(&[200, 200], &[2, 2], 0, 0.1).draw(&streams("edges", 3)).unwrap().tokens;
+    let by_rank = impossible(&few_dimensions);
+    let named = by_rank.iter().filter(|(_, why)| why.contains("the tokens span 4 dimensions")).map(|(k, _)| *k);
+    assert!(named.eq(5..=16), "{by_rank:?}");
+    let by_tokens = impossible(&normal(3, 4));
+    let named = by_tokens.iter().filter(|(_, why)| why == "the search has 2 tokens").map(|(k, _)| *k);
+    assert!(named.eq(3..=16), "{by_tokens:?}");
+    let given = Options { clusters: Some(5), ..Options::default() };
+    let error = fit(few_dimensions.view(), &given, &streams("edges", 0), &|| {}).unwrap_err().to_string();
+    let expected =
+        "clusters = 5: must leave tokens in every cluster; the tokens span 4 dimensions, and every cluster needs one";
+    assert_eq!(error, expected);
 }
 
 /// True mixtures stay such when they are rounded, with room around the subspaces and without.

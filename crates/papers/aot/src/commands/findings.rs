@@ -86,6 +86,19 @@ pub(super) fn dims(data: &Map<String, Value>) -> String {
     if all == half { all } else { format!("{all} (fitted to half, for the test: {half})") }
 }
 
+/// K, and the numbers that the tokens do not allow, with the reasons.
+pub(super) fn clusters(data: &Map<String, Value>) -> String {
+    let impossible = data.get("clusters_impossible").and_then(Value::as_array).into_iter().flatten();
+    let impossible: Vec<&str> = impossible.filter_map(Value::as_str).collect();
+    let k = value(data, "clusters");
+    if impossible.is_empty() { k } else { format!("{k} (not possible: {})", impossible.join("; ")) }
+}
+
+/// Returns `true` for a row with a fit; another has the reason why there is none.
+pub(super) fn is_fitted(data: &Map<String, Value>) -> bool {
+    data.contains_key("clusters")
+}
+
 /// A hypothesis: name, printed form, margin with its ends, and whether it holds.
 pub(super) fn hypotheses(row: &Row) -> Vec<[String; 4]> {
     let object = row.data.get("hypotheses").and_then(Value::as_object);
@@ -105,9 +118,13 @@ pub(super) fn hypotheses(row: &Row) -> Vec<[String; 4]> {
 /// A row of something else.
 pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     let data = &row.data;
+    let name = format!("{}: N = {}, d = {}", row.word(ARRAY)?, value(data, "tokens"), value(data, "ambient"));
+    if !is_fitted(data) {
+        return Ok(vec![name, format!("  mixture      {}", verdict(data))]);
+    }
     let mut lines = vec![
-        format!("{}: N = {}, d = {}", row.word(ARRAY)?, value(data, "tokens"), value(data, "ambient")),
-        format!("  fit          K = {}, p = {}, N_k = {}", value(data, "clusters"), dims(data), list(data, "counts")),
+        name,
+        format!("  fit          K = {}, p = {}, N_k = {}", clusters(data), dims(data), list(data, "counts")),
         format!(
             "               delta = {}, scale = {}, {} labels expected wrong",
             interval(data, "delta"),
@@ -132,6 +149,10 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         let Some(data) = within(row, name) else {
             continue;
         };
+        if !is_fitted(data) {
+            lines.push(format!("  {words}: {}", verdict(data)));
+            continue;
+        }
         lines.push(format!(
             "  {words}: stable rank {}, coding rate {} nats, mean cosine {}",
             value(data, "stable_rank"),
@@ -141,7 +162,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         if !name.is_empty() {
             lines.push(format!(
                 "               K = {}, p = {}, {}; power {}",
-                value(data, "clusters"),
+                clusters(data),
                 dims(data),
                 verdict(data),
                 power(data)
@@ -220,7 +241,7 @@ fn fits(row: &Row) -> Vec<Vec<String>> {
         let data = within(row, name)?;
         Some(vec![
             words.into(),
-            value(data, "clusters"),
+            clusters(data),
             dims(data),
             list(data, "counts"),
             interval(data, "delta"),

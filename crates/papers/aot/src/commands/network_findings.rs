@@ -1,6 +1,8 @@
 //! The findings of `attnlab inspect NETWORK` in words, from its rows.
 
-use super::findings::{MARGINS, dims, hypotheses, interval, power, shown, table, value, verdict, word};
+use super::findings::{
+    MARGINS, clusters, dims, hypotheses, interval, is_fitted, power, shown, table, value, verdict, word,
+};
 use super::summary;
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
@@ -36,33 +38,9 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     if row.word(VARIANT)? != VARIANTS[0].0 {
         return Ok(vec![]);
     }
-    let holds = hypotheses(row);
-    let failing: Vec<&str> = holds.iter().filter(|h| h[3] != "holds").map(|h| h[0].as_str()).collect();
-    let failing = if failing.is_empty() { "none".into() } else { failing.join(", ") };
-    let mut lines = vec![
-        format!("{place}, {variant}: N = {}, d = {}", value(data, "tokens"), value(data, "ambient")),
-        format!(
-            "  fit          K = {}, p = {}, delta = {}",
-            value(data, "clusters"),
-            dims(data),
-            interval(data, "delta")
-        ),
-        format!("  mixture      {}", verdict(data)),
-        format!("  power        {}", power(data)),
-        format!(
-            "  hypotheses   {} of {} hold; failing: {failing}",
-            holds.iter().filter(|h| h[3] == "holds").count(),
-            holds.len()
-        ),
-        format!(
-            "  horizon      theta = {}, of {}; stable rank {}, coding rate {} nats, mean cosine {}",
-            interval(data, "theta_crit"),
-            word(data, "horizon_of"),
-            value(data, "stable_rank"),
-            value(data, "coding_rate"),
-            value(data, "mean_cosine")
-        ),
-    ];
+    let name = format!("{place}, {variant}: N = {}, d = {}", value(data, "tokens"), value(data, "ambient"));
+    let mut lines =
+        if is_fitted(data) { of_fit(row, name) } else { vec![name, format!("  mixture      {}", verdict(data))] };
     if let Some(heads) = within(row, "heads") {
         lines.push(format!(
             "  heads        SNR {} before the block, {} after it, factor {}",
@@ -91,6 +69,33 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
         ));
     }
     Ok(lines)
+}
+
+/// The lines of a fit, behind the name of its place.
+fn of_fit(row: &Row, name: String) -> Vec<String> {
+    let data = &row.data;
+    let holds = hypotheses(row);
+    let failing: Vec<&str> = holds.iter().filter(|h| h[3] != "holds").map(|h| h[0].as_str()).collect();
+    let failing = if failing.is_empty() { "none".into() } else { failing.join(", ") };
+    vec![
+        name,
+        format!("  fit          K = {}, p = {}, delta = {}", clusters(data), dims(data), interval(data, "delta")),
+        format!("  mixture      {}", verdict(data)),
+        format!("  power        {}", power(data)),
+        format!(
+            "  hypotheses   {} of {} hold; failing: {failing}",
+            holds.iter().filter(|h| h[3] == "holds").count(),
+            holds.len()
+        ),
+        format!(
+            "  horizon      theta = {}, of {}; stable rank {}, coding rate {} nats, mean cosine {}",
+            interval(data, "theta_crit"),
+            word(data, "horizon_of"),
+            value(data, "stable_rank"),
+            value(data, "coding_rate"),
+            value(data, "mean_cosine")
+        ),
+    ]
 }
 
 /// Lists of a block with an entry per head, and of one with an entry per subspace.
@@ -207,14 +212,7 @@ fn of_trained(rows: &[Row], lines: impl Fn(&Row, &str) -> Vec<Vec<String>>) -> R
 
 fn fit(row: &Row) -> Vec<Vec<String>> {
     let data = &row.data;
-    vec![vec![
-        value(data, "clusters"),
-        dims(data),
-        interval(data, "delta"),
-        interval(data, "scale"),
-        verdict(data),
-        power(data),
-    ]]
+    vec![vec![clusters(data), dims(data), interval(data, "delta"), interval(data, "scale"), verdict(data), power(data)]]
 }
 
 fn heads(row: &Row) -> Vec<Vec<String>> {

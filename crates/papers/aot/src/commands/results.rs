@@ -57,9 +57,9 @@ pub(super) fn computed<E: Experiment + Described>(
         return Ok(Status::Expected);
     }
     let _owner = store::Store::share(to.folder, &experiment::manifest(settings, to.seed))?;
+    let summary = (shown.summary)(&results.rows)?;
     let figures = settings.figures(&results.rows)?.into_iter();
     let figures = figures.map(|f| f.noted(&settings.size())).collect();
-    let summary = (shown.summary)(&results.rows)?;
     let mut tables = (shown.tables)(&results.rows)?;
     if !summary.is_empty() {
         tables.insert(0, Table { title: "Summary".into(), text: summary.clone(), ..Table::default() });

@@ -1,11 +1,11 @@
 //! The findings of `attnlab inspect` in a few sentences, from its rows; terminal and page have the same. The tables of the
 //! page say the rest.
 
-use super::findings::{PARTS, interval, shown, table};
+use super::findings::{PARTS, interval, is_fitted, shown, table};
 use super::reasons::commonest;
 use crate::experiments::inspect_network::{VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
-use attnlab_core::error::Result;
+use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::quantile;
 use attnlab_lab::report::Table;
 use attnlab_lab::run::Row;
@@ -21,8 +21,9 @@ type Noun = [&'static str; 2];
 /// Summarises inspected arrays.
 ///
 /// # Errors
-/// None; the type is that of [`of_networks`].
+/// No array that could be fitted.
 pub(super) fn of_arrays(rows: &[Row]) -> Result<Vec<String>> {
+    ensure_fitted("arrays", rows)?;
     let arrays: Vec<&Data> = rows.iter().map(|row| &row.data).collect();
     let mut sentences = of_places(&arrays, ["array", "arrays"]);
     let part = |name: &str| -> Vec<&Data> { arrays.iter().filter_map(|data| within(data, name)).collect() };
@@ -44,8 +45,9 @@ pub(super) fn of_arrays(rows: &[Row]) -> Result<Vec<String>> {
 /// Summarises inspected networks, one paragraph each.
 ///
 /// # Errors
-/// Rows of something else.
+/// Rows of something else; no place that could be fitted.
 pub(super) fn of_networks(rows: &[Row]) -> Result<Vec<String>> {
+    ensure_fitted("places", rows)?;
     let of_network = |(name, [given, controls @ ..]): (&str, Variants)| {
         let mut sentences = of_places(&given, ["place", "places"]);
         sentences.extend(of_blocks(&given));
@@ -56,6 +58,17 @@ pub(super) fn of_networks(rows: &[Row]) -> Result<Vec<String>> {
         if name.is_empty() { text } else { format!("{name}: {text}") }
     };
     Ok(by_network(rows)?.into_iter().map(of_network).collect())
+}
+
+/// Refuses rows of which none has a fit, with the reason of the first.
+fn ensure_fitted(name: &str, rows: &[Row]) -> Result<()> {
+    match rows.first() {
+        Some(first) if !rows.iter().any(|row| is_fitted(&row.data)) => {
+            let reason = commonest(&[&first.data]).unwrap_or_default();
+            Err(Error::invalid(name, rows.len(), format!("at least one must be fitted; the first says: {reason}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The table of what the sentences on networks leave out: ranges over the places of every variant.
@@ -287,7 +300,7 @@ mod tests {
 
     fn judged(verdict: &str, reasons: Value, margin: f64) -> Value {
         json!({
-            "verdict": verdict, "reasons": reasons, "theta_crit": 3.0 + margin, "exact_updates": 2,
+            "clusters": 2, "verdict": verdict, "reasons": reasons, "theta_crit": 3.0 + margin, "exact_updates": 2,
             "hypotheses": {
                 "tokens (11)": {"printed": "N >= M", "holds": margin >= 0.0, "margin": margin},
                 "tau": {"printed": "tau > 1/2", "holds": true, "margin": 0.05},
@@ -314,6 +327,16 @@ mod tests {
             assert!(text.contains(part), "{part}\n{text}");
         }
         assert!(!text.contains("Power") && !text.contains("Control"), "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_fitted_is_undecided_beside_others_and_an_error_alone() {
+        let refused = || row(json!({}), json!({"verdict": "undecided", "reasons": ["clusters = 9: must be less"]}));
+        let text = of_arrays(&[refused(), row(json!({}), judged("consistent", json!([]), 1.0))]).unwrap().join("\n");
+        let part = "2 arrays: 1 of 2 consistent with Definition 1, 0 not such a mixture, 1 undecided (most often: clusters = 9: must be less).";
+        assert!(text.contains(part), "{text}");
+        let error = of_arrays(&[refused(), refused()]).unwrap_err().to_string();
+        assert_eq!(error, "arrays = 2: at least one must be fitted; the first says: clusters = 9: must be less");
     }
 
     #[test]

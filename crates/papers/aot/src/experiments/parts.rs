@@ -1,9 +1,16 @@
 //! Parts of the rows of an inspected array or network, where an estimate may be missing.
 
+use attnlab_core::error::{Error, Result};
 use attnlab_lab::figure::Measured;
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
 use serde_json::{Map, Value};
+
+/// Returns the first refusal where all of so many are refused: those that can be fitted go on beside others that cannot.
+pub(super) fn ensure_some_are_left(all: usize, refusals: Vec<Error>) -> Result<()> {
+    let none_is_left = refusals.len() == all;
+    refusals.into_iter().next().filter(|_| none_is_left).map_or(Ok(()), Err)
+}
 
 /// A part of a row; of the empty name, the whole row.
 pub(crate) fn within<'a>(row: &'a Row, name: &str) -> Option<&'a Map<String, Value>> {

@@ -8,9 +8,11 @@ mod controls;
 mod fitting;
 pub mod network;
 mod power;
+mod stages;
 
 pub use fitting::{Fitting, Scale};
 pub use power::{Memo, OfNetwork, PowerOptions};
+pub use stages::Stages;
 
 use crate::claims::Theorem1;
 use crate::horizon::horizon_of_tokens;
@@ -26,10 +28,11 @@ use attnlab_lab::run::store::{as_number, number, series};
 use attnlab_lab::run::{Silent, memory};
 use attnlab_theory::attention::horizon::exact_updates;
 use attnlab_theory::attention::streaming::Cpu;
-use attnlab_theory::fit::{self, Fit, Options, Verdict, fit, fit_known};
+use attnlab_theory::fit::{self, Fit, Options, Verdict, fit, fit_known, ticks};
 use attnlab_theory::measure::{coding_rate, snr, stable_rank, unit_tokens};
 use ndarray::{Array1, Array2, ArrayView2, Axis, CowArray, Ix2};
 use serde_json::{Map, Value, json};
+use stages::Stage;
 
 /// Precision ε of the coding rate of unit tokens, as Yu et al. (2020) use it.
 pub const EPSILON: f64 = 0.5;
@@ -111,48 +114,79 @@ pub fn bytes(ambient: usize, tokens: usize, most_clusters: usize) -> u64 {
 }
 
 /// Inspects named arrays, each (d, N), one after the other: the layers of a network, say. `show` receives the
-/// findings of each as soon as they are there.
+/// findings of each as soon as they are there; of one that cannot be fitted they say why.
 ///
 /// # Errors
-/// As [`inspect`], with the name of the array; what `show` returns.
+/// As [`inspect`], with the name of the array, but for arrays that cannot be fitted beside others that can; what `show`
+/// returns.
 pub fn inspect_layers<N: std::fmt::Display>(
     layers: impl IntoIterator<Item = Result<(N, Array2<f64>)>>,
     how: &How,
     streams: &Streams,
     show: &mut dyn FnMut(N, Map<String, Value>) -> Result<()>,
 ) -> Result<()> {
+    let (mut some_fitted, mut first_refusal) = (false, None);
     for (i, layer) in layers.into_iter().enumerate() {
         let (name, tokens) = layer?;
-        let findings = inspect(tokens.view(), how, &streams.child("array", i as u64));
-        let findings = findings.map_err(|e| e.during(format!("array {name}")))?;
-        show(name, findings)?;
+        let during = |e: Error| e.during(format!("array {name}"));
+        let streams = streams.child("array", i as u64);
+        let inspected = inspect_place(tokens.view(), how, &streams, Stages::silent()).map_err(during)?;
+        some_fitted |= inspected.refusal.is_none();
+        first_refusal = first_refusal.or(inspected.refusal.map(during));
+        show(name, inspected.findings)?;
     }
-    Ok(())
+    first_refusal.filter(|_| !some_fitted).map_or(Ok(()), Err)
 }
 
 /// Inspects tokens Z (d, N). The findings are named as `docs/inspect.md` says.
 ///
 /// # Errors
-/// Parameters out of range, too little memory, tokens, bases and labels that do not fit together.
+/// Parameters out of range, too little memory, tokens, bases and labels that do not fit together, tokens that cannot be
+/// fitted.
 pub fn inspect(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Map<String, Value>> {
-    inspect_with_mean(tokens, how, streams).map(|(findings, _)| findings)
+    inspect_place(tokens, how, streams, Stages::silent())?.fitted()
 }
 
-/// Findings, and the mean token (d,) that was subtracted, if one was.
-pub type Inspected = (Map<String, Value>, Option<Array1<f64>>);
+/// Findings of one inspection among several.
+pub struct Inspected {
+    /// The findings.
+    pub findings: Map<String, Value>,
+    /// The mean token (d,) that was subtracted, if one was.
+    pub mean: Option<Array1<f64>>,
+    /// The error of the fit, where there is none; the findings are then the verdict `undecided`, with it as the reason.
+    pub refusal: Option<Error>,
+}
 
-/// [`inspect`], and beside it the mean that was subtracted.
+impl Inspected {
+    /// Returns the findings of a fit.
+    ///
+    /// # Errors
+    /// The one for which there is no fit.
+    pub fn fitted(self) -> Result<Map<String, Value>> {
+        self.refusal.map_or(Ok(self.findings), Err)
+    }
+}
+
+/// Inspects the tokens of one place among several: the others go on where these cannot be fitted.
 ///
 /// # Errors
-/// As [`inspect`].
-pub fn inspect_with_mean(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Inspected> {
+/// As [`inspect`], but for the last.
+pub fn inspect_place(tokens: ArrayView2<f64>, how: &How, streams: &Streams, stages: Stages) -> Result<Inspected> {
     how.validate()?;
     let (d, n) = tokens.dim();
     let most_clusters = how.options.further.unwrap_or(0).max(how.options.most_clusters);
     memory::ensure("the fit", bytes(d, n, most_clusters))?;
-    let mut fit = fitted(tokens, how, &streams.child("fit", 0))?;
+    let stage = stages.fit("fit", ticks(&how.options));
+    let mut fit = match fitted(tokens, how, &streams.child("fit", 0), &|| stage.step()) {
+        Ok(fit) => fit,
+        Err(refusal) => {
+            let sizes = [("tokens".to_string(), json!(n)), ("ambient".to_string(), json!(d))];
+            let findings = sizes.into_iter().chain(undecided(&refusal)).collect();
+            return Ok(Inspected { findings, mean: None, refusal: Some(refusal) });
+        }
+    };
     let tested = fit.goodness.verdict;
-    let from_draws = power::judged(tokens, &mut fit, how, &streams.child("power", 0))?;
+    let from_draws = power::judged(tokens, &mut fit, how, &streams.child("power", 0), stages)?;
     let centred = centred(tokens, &fit);
     let tokens = centred.view();
     let mut data = measures(tokens, &fit)?;
@@ -176,9 +210,11 @@ pub fn inspect_with_mean(tokens: ArrayView2<f64>, how: &How, streams: &Streams) 
     }
     if how.controls == Controls::All {
         let permuted = controls::permuted(tokens, &streams.child("permuted", 0));
-        data.insert("permuted".into(), control("permuted", &permuted, how, &streams.child("fit", 1))?);
+        let stage = stages.fit("coordinates permuted", ticks(&how.options));
+        data.insert("permuted".into(), control(&permuted, how, &streams.child("fit", 1), &stage)?);
         let gaussian = controls::gaussian(tokens, &streams.child("gaussian", 0))?;
-        data.insert("gaussian".into(), control("gaussian", &gaussian, how, &streams.child("fit", 2))?);
+        let stage = stages.fit("Gaussian", ticks(&how.options));
+        data.insert("gaussian".into(), control(&gaussian, how, &streams.child("fit", 2), &stage)?);
     }
     if how.controls >= Controls::Labels {
         let labels = controls::shuffled(&fit.labels, &streams.child("labels", 0));
@@ -186,15 +222,26 @@ pub fn inspect_with_mean(tokens: ArrayView2<f64>, how: &How, streams: &Streams) 
         other.insert("snr".into(), series(&signal_to_noise(tokens, &fit, &labels)));
         data.insert("labels".into(), other.into());
     }
-    Ok((data, fit.mean))
+    Ok(Inspected { findings: data, mean: fit.mean, refusal: None })
 }
 
-/// The fit, or that of δ alone where bases and labels are known.
-fn fitted(tokens: ArrayView2<f64>, how: &How, streams: &Streams) -> Result<Fit> {
-    match &how.known {
-        Some((bases, labels)) => fit_known(tokens, bases, labels, &how.options),
-        None => fit(tokens, &how.options, streams, &|| {}),
+/// The verdict on tokens without a fit, and why there is none.
+fn undecided(refusal: &Error) -> [(String, Value); 2] {
+    [("verdict".into(), json!(Verdict::Undecided)), ("reasons".into(), json!([refusal.to_string()]))]
+}
+
+/// The fit, or that of δ alone where bases and labels are known. A fit that leaves a cluster without tokens is refused: the
+/// horizon needs them.
+fn fitted(tokens: ArrayView2<f64>, how: &How, streams: &Streams, tick: &dyn Fn()) -> Result<Fit> {
+    if let Some((bases, labels)) = &how.known {
+        return fit_known(tokens, bases, labels, &how.options);
     }
+    let fit = fit(tokens, &how.options, streams, tick)?;
+    if fit.counts.contains(&0) {
+        let allowed = "must leave tokens in every cluster; the fit to all tokens leaves one without any";
+        return Err(Error::invalid("clusters", fit.dims.len(), allowed));
+    }
+    Ok(fit)
 }
 
 /// The tokens without the mean of the fit, if it has one.
@@ -205,16 +252,12 @@ fn centred<'a>(tokens: ArrayView2<'a, f64>, fit: &Fit) -> CowArray<'a, f64, Ix2>
     }
 }
 
-/// Fit and measures of a control.
-fn control(name: &str, tokens: &Array2<f64>, how: &How, streams: &Streams) -> Result<Value> {
-    let named = |e: Error| match e.is_numerical() {
-        true => e.during(format!("control {name}, which --no-controls leaves out")),
-        false => {
-            let allowed = format!("must be fitted as the tokens are; {e}. Leave the controls out with --no-controls");
-            Error::invalid("control", name, allowed)
-        }
+/// Fit and measures of a control; where it cannot be fitted, why.
+fn control(tokens: &Array2<f64>, how: &How, streams: &Streams, stage: &Stage) -> Result<Value> {
+    let fit = match fitted(tokens.view(), how, streams, &|| stage.step()) {
+        Ok(fit) => fit,
+        Err(refusal) => return Ok(Map::from_iter(undecided(&refusal)).into()),
     };
-    let fit = fitted(tokens.view(), how, streams).map_err(named)?;
     let tokens = centred(tokens.view(), &fit);
     let mut data = measures(tokens.view(), &fit)?;
     data.extend(horizon(tokens.view(), &fit, &fit.labels, how)?);
@@ -257,7 +300,20 @@ fn measures(tokens: ArrayView2<f64>, fit: &Fit) -> Result<Map<String, Value>> {
     insert(&mut data, "delta", &fit.delta);
     insert(&mut data, "scale", &fit.scale);
     data.extend(named.map(|(name, value)| (name.to_string(), value)));
+    if !fit.impossible.is_empty() {
+        data.insert("clusters_impossible".into(), json!(impossible(fit)));
+    }
     Ok(data)
+}
+
+/// Every K that the tokens do not allow and why, in a sentence for each reason: "6 to 16: the tokens span 5 dimensions ..".
+fn impossible(fit: &Fit) -> Vec<String> {
+    let range = |part: &[(usize, String)]| match part {
+        [(k, why)] => format!("{k}: {why}"),
+        [(first, why), .., (last, _)] => format!("{first} to {last}: {why}"),
+        [] => String::new(),
+    };
+    fit.impossible.chunk_by(|a, b| b.0 == a.0 + 1 && a.1 == b.1).map(range).collect()
 }
 
 /// Adds an estimate as NAME, NAME_low and NAME_high.
@@ -380,13 +436,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_control_that_cannot_be_fitted_is_named() {
-        let refused =
-            control("permuted", &Array2::zeros((4, 16)), &How::default(), &Streams::new(1, "test", 0, 0)).unwrap_err();
-        assert_eq!(
-            refused.to_string(),
-            "control = permuted: must be fitted as the tokens are; tokens = 0: must not all be zero. Leave the controls \
-             out with --no-controls"
-        );
+    fn a_control_that_cannot_be_fitted_says_why() {
+        let (how, streams) = (How::default(), Streams::new(1, "test", 0, 0));
+        let stage = Stages::silent().fit("permuted", 1);
+        let refused = control(&Array2::zeros((4, 16)), &how, &streams, &stage).unwrap();
+        assert_eq!(refused, json!({"verdict": "undecided", "reasons": ["tokens = 0: must not all be zero"]}));
     }
 }

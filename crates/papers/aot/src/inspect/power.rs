@@ -1,5 +1,6 @@
 //! Power of a verdict, and the interval of the horizon, from the same draws.
 
+use super::stages::{Stage, Stages};
 use super::{How, theta};
 use attnlab_core::error::Result;
 use attnlab_core::rng::{Streams, hash};
@@ -56,7 +57,7 @@ pub struct Memo(Arc<Mutex<HashMap<String, Power>>>);
 impl Memo {
     /// The lock is not held during the work: threads that wait for one another may hold each other's work. Two places
     /// may so measure the same number.
-    fn power(&self, truth: &Truth, options: &Options, plan: Plan, streams: &Streams) -> Result<Power> {
+    fn power(&self, truth: &Truth, options: &Options, plan: Plan, streams: &Streams, stage: &Stage) -> Result<Power> {
         if truth.is_hopeless() {
             return Ok(Power::NONE);
         }
@@ -66,7 +67,7 @@ impl Memo {
             return Ok(power);
         }
         let streams = streams.child("power", hash(name.as_bytes()));
-        let (power, _) = power(truth, options, plan, &streams, &|_, _| Ok(()))?;
+        let (power, _) = power(truth, options, plan, &streams, &|_, _| counted(stage))?;
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name, power);
         Ok(power)
     }
@@ -82,11 +83,17 @@ pub(super) struct FromDraws {
 }
 
 /// Measures the power behind the verdict of a fit to tokens (d, N), as given, and makes a rejection that it does not
-/// carry undecided.
+/// carry undecided. A rejection that is certain needs no power, and none is measured.
 ///
 /// # Errors
 /// A number of draws that shows nothing; an eigenvalue iteration that does not converge.
-pub(super) fn judged(tokens: ArrayView2<f64>, fit: &mut Fit, how: &How, streams: &Streams) -> Result<FromDraws> {
+pub(super) fn judged(
+    tokens: ArrayView2<f64>,
+    fit: &mut Fit,
+    how: &How,
+    streams: &Streams,
+    stages: Stages,
+) -> Result<FromDraws> {
     let (known, options) = (how.known.is_some(), &how.options);
     let mut doubts = vec![];
     if let Some(more) = unfinished(fit, options).filter(|_| !known) {
@@ -95,20 +102,20 @@ pub(super) fn judged(tokens: ArrayView2<f64>, fit: &mut Fit, how: &How, streams:
     }
     let mut from_draws = FromDraws::default();
     let (mut of_fit, mut of_heads) = (None, None);
-    if how.power.draws > 0 {
+    if how.power.draws > 0 && !fit.goodness.certain {
         let plan = Plan { draws: how.power.draws, at_once: at_once(tokens, options) };
         plan.validate(options.level)?;
         let truth = Truth::of_fit(fit, tokens, known, options);
         let heads = how.power.network.as_ref().and_then(|n| Truth::of_heads(n.heads, fit, tokens, options));
-        let work = Work { fit, how, plan, streams };
+        let work = Work { fit, how, plan, streams, stages };
         of_fit = match truth {
             Some(truth) => work.of_fit(&truth, &mut from_draws.ratios)?.map(|power| (truth, power)),
             None => None,
         };
         of_heads = match (heads, &how.power.network) {
             (Some(truth), Some(network)) => {
-                let truth = plain(&truth);
-                let power = network.memo.power(&truth, options, plan, &network.streams)?;
+                let (truth, stage) = (plain(&truth), stages.draws("power for the heads", plan, options.level));
+                let power = network.memo.power(&truth, options, plan, &network.streams, &stage)?;
                 Some((truth, power))
             }
             _ => None,
@@ -122,6 +129,12 @@ pub(super) fn judged(tokens: ArrayView2<f64>, fit: &mut Fit, how: &How, streams:
         from_draws.findings.extend(findings("power_heads", of_heads.as_ref()));
     }
     Ok(from_draws)
+}
+
+/// Counts a draw of which nothing is observed.
+fn counted(stage: &Stage) -> Result<()> {
+    stage.step();
+    Ok(())
 }
 
 /// The findings of a power; null where it was not measured.
@@ -143,6 +156,7 @@ struct Work<'a> {
     how: &'a How,
     plan: Plan,
     streams: &'a Streams,
+    stages: Stages<'a>,
 }
 
 impl Work<'_> {
@@ -151,18 +165,23 @@ impl Work<'_> {
     fn of_fit(&self, truth: &Truth, ratios: &mut Vec<f64>) -> Result<Option<Power>> {
         let options = &self.how.options;
         let verdict = self.fit.goodness.verdict;
-        let ratio = |draw: &Draw, fitted: &Fit| Ok(self.ratio(truth, draw, fitted));
+        let stage = self.stages.draws("power", self.plan, options.level);
+        let ratio = |draw: &Draw, fitted: &Fit| {
+            let ratio = self.ratio(truth, draw, fitted);
+            stage.step();
+            Ok(ratio)
+        };
         let finite = |ratios: Vec<f64>| ratios.into_iter().filter(|r| !r.is_nan());
         if let Some(network) = &self.how.power.network
             && verdict != Verdict::Consistent
         {
             let needed = network.of_fit && (verdict == Verdict::NotSuchAMixture || truth.is_hopeless());
-            let measure = || network.memo.power(&plain(truth), options, self.plan, &network.streams);
+            let measure = || network.memo.power(&plain(truth), options, self.plan, &network.streams, &stage);
             return needed.then(measure).transpose();
         }
         let hopeless = verdict != Verdict::Consistent && truth.is_hopeless();
         if verdict == Verdict::NotSuchAMixture || truth.known {
-            let draws = || Ok(power(truth, options, self.plan, self.streams, &|_, _| Ok(()))?.0);
+            let draws = || Ok(power(truth, options, self.plan, self.streams, &|_, _| counted(&stage))?.0);
             return if hopeless { Ok(Some(Power::NONE)) } else { draws().map(Some) };
         }
         if hopeless {

@@ -3,20 +3,21 @@
 use crate::drawn::{Files, command};
 use attnlab_aot::arrays::{TokensAre, list};
 use attnlab_aot::horizon::horizon_of_tokens;
-use attnlab_aot::inspect::{Controls, How, PowerOptions, inspect, inspect_layers};
+use attnlab_aot::inspect::{Controls, How, PowerOptions, Stages, inspect, inspect_layers, inspect_place};
 use attnlab_aot::room;
 use attnlab_aot::unroll::{Data, write_tokens};
 use attnlab_core::npy;
 use attnlab_core::rng::Streams;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::run::{Silent, store};
+use attnlab_lab::run::{Progress, Silent, store};
 use attnlab_theory::attention::streaming::Cpu;
 use attnlab_theory::fit::Options;
 use attnlab_theory::sample::Mixture;
-use ndarray::{Array2, Array3};
+use ndarray::{Array2, Array3, s};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
+use std::sync::Mutex;
 
 #[test]
 fn an_inspection_finds_the_draw_and_writes_everything() {
@@ -114,6 +115,110 @@ fn refusals_come_before_the_folder() {
         [&["inspect", "--activations", &z, "--tokens-are", "columns", "--out", &files.at("runs/new")], &bases[..]];
     assert!(command(&words.concat()).unwrap_err().contains("orthonormal columns"));
     assert!(!Path::new(&files.at("runs")).exists());
+}
+
+/// A number of clusters that one array does not allow, in dimensions or in tokens, leaves the others their verdicts. The
+/// array says why in its row, on the page and on the terminal.
+#[test]
+fn an_impossible_number_of_clusters_ends_no_other_array() {
+    let files = Files::small();
+    let tokens = files.data().tokens;
+    let written = |name: &str, tokens: &Array2<f64>| {
+        write_tokens(Path::new(&files.at(name)), tokens, false).unwrap();
+        files.at(name)
+    };
+    let flat = written("flat.npy", &tokens.slice(s![..2, ..]).to_owned());
+    let short = written("short.npy", &tokens.slice(s![.., ..5]).to_owned());
+    let options = ["--tokens-are", "columns", "--clusters", "3", "--power-draws", "0"];
+    let z = files.at("z.npy");
+    let rows = files.inspected(&[&["--activations", &flat, &short, &z][..], &options].concat()).unwrap();
+    let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
+    for (row, reason) in rows.iter().zip([
+        "clusters = 3: must leave tokens in every cluster; the tokens span 2 dimensions, and every cluster needs one",
+        "clusters = 3: must be a whole number from 1 to 2, half the number of tokens",
+    ]) {
+        assert_eq!((&row.data["verdict"], &row.data["reasons"]), (&json!("undecided"), &json!([reason])));
+        assert!(!row.data.contains_key("clusters") && page.contains(reason), "{reason}");
+    }
+    assert_eq!((&rows[2].data["clusters"], &rows[2].data["tokens"]), (&json!(3), &json!(400)));
+    // Where none can be fitted, that is an error, and an array alone leaves no folder behind.
+    for (arrays, problem) in [
+        (&[&flat, &flat][..], "arrays = 2: at least one must be fitted; the first says: clusters = 3"),
+        (&[&short, &short][..], "half the number of tokens"),
+        (&[&flat][..], "the tokens span 2 dimensions"),
+    ] {
+        let out = files.at(if arrays.len() == 1 { "runs/new" } else { "inspected" });
+        let arrays: Vec<&str> = arrays.iter().map(|name| name.as_str()).collect();
+        let words = [&["inspect", "--out", &out, "--force", "--activations"][..], &arrays, &options].concat();
+        let refused = command(&words).unwrap_err();
+        assert!(refused.contains(problem), "{refused}");
+    }
+    assert!(!Path::new(&files.at("runs")).exists());
+}
+
+/// Numbers of clusters that the search cannot try are in the row, and on the page, with the reason.
+#[test]
+fn impossible_numbers_of_clusters_are_shown() {
+    let files = Files::sampled(&["--tokens", "120", "--dim", "2", "--delta", "0.1"]);
+    let z = files.at("z.npy");
+    let options = ["--tokens-are", "columns", "--power-draws", "0", "--no-controls"];
+    let rows = files.inspected(&[&["--activations", z.as_str()][..], &options].concat()).unwrap();
+    let reason = "5 to 16: the tokens span 4 dimensions, and every cluster needs one";
+    assert_eq!(rows[0].data["clusters_impossible"], json!([reason]));
+    let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
+    assert!(page.contains(&format!("2 (not possible: {reason})")));
+}
+
+/// Repeated tokens are no draw of a continuous law, whatever the power, and none is measured.
+#[test]
+fn a_rejection_that_is_certain_needs_no_draws() {
+    let files = Files::small();
+    let two = files.data().tokens.select(ndarray::Axis(1), &(0..64).map(|i| i % 2).collect::<Vec<_>>());
+    let path = files.at("two.npy");
+    write_tokens(Path::new(&path), &two, false).unwrap();
+    let rows = files.inspected(&["--activations", &path, "--tokens-are", "columns", "--no-controls"]).unwrap();
+    let data = &rows[0].data;
+    assert_eq!(data["verdict"], "not-such-a-mixture");
+    assert!(data["reasons"][0].as_str().unwrap().starts_with("only 2 of 64 tokens are different"), "{data:?}");
+    for name in ["power", "power_low", "power_high", "power_draws", "power_of"] {
+        assert!(data[name].is_null(), "{name}");
+    }
+    let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
+    assert!(page.contains("not measured"));
+}
+
+/// Lines of progress, without rate and time left.
+#[derive(Default)]
+struct Lines(Mutex<Vec<String>>);
+
+impl Progress for Lines {
+    fn start(&self, _label: &str, _total: u64) {}
+    fn advance(&self, _steps: u64) {}
+    fn line(&self, line: &str) {
+        assert!(line.ends_with(" left"), "{line}");
+        self.0.lock().unwrap().push(line.split(", ").take(2).collect::<Vec<_>>().join(", "));
+    }
+    fn finish(&self) {}
+}
+
+/// Every K of a fit, every draw and every fit of a control is a line.
+#[test]
+fn an_inspection_reports_its_steps() {
+    let tokens = Mixture::balanced(160, 2, 8, 0.1).unwrap().draw(&Streams::new(1, "t", 0, 0)).unwrap().tokens;
+    let lines = Lines::default();
+    let stages = Stages { name: "array z", progress: &lines };
+    let how = How { power: PowerOptions { draws: 20, network: None }, ..How::default() };
+    let streams = Streams::new(2, "t", 0, 0);
+    let inspected = inspect_place(tokens.view(), &how, &streams, stages).unwrap();
+    assert!(inspected.refusal.is_none() && inspected.mean.is_none());
+    // Nobody who looks on changes the findings.
+    assert_eq!(inspected.findings, inspect(tokens.view(), &how, &streams).unwrap());
+    let lines = lines.0.into_inner().unwrap();
+    for (stage, last) in [("fit", "7 of 18"), ("power", "6 of 6"), ("coordinates permuted", ""), ("Gaussian", "")] {
+        let of_stage = lines.iter().filter(|line| line.starts_with(&format!("array z, {stage}: step ")));
+        let (first, end) = (of_stage.clone().next().unwrap(), of_stage.clone().last().unwrap());
+        assert!(first.contains("step 1 of ") && end.contains(last), "{lines:?}");
+    }
 }
 
 #[test]

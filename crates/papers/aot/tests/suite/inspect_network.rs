@@ -7,7 +7,7 @@ use crate::drawn::{Files, command};
 use attnlab_aot::experiments::inspect_network::text_of;
 use attnlab_aot::inspect::network::{Passes, Windows, head_bases, head_findings, weight_findings};
 use attnlab_core::npy;
-use attnlab_core::rng::Streams;
+use attnlab_core::rng::{Streams, hash};
 use attnlab_lab::run::store;
 use attnlab_networks::transformer::Recordings;
 use attnlab_networks::{Checkpoint, Transformer};
@@ -252,6 +252,29 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
     let rows = store::read(Path::new(&out)).unwrap().rows;
     assert_eq!(rows.len(), places);
     assert_eq!(rows[0].data["tokens"], Value::from(92));
+}
+
+/// A text of two characters has an embedding of two dimensions, which has no three clusters: that place says so, and
+/// the places behind it are inspected.
+#[test]
+fn an_impossible_number_of_clusters_ends_no_other_place() {
+    let files = Files::small();
+    let text = files.at("two.txt");
+    // A random order: contexts differ.
+    let letters = (0..2000_u32).map(|i| if hash(&i.to_le_bytes()).is_multiple_of(2) { 'a' } else { 'b' });
+    fs::write(&text, letters.collect::<String>()).unwrap();
+    let sizes = ["--text", &text, "--tokens", "1920", "--window", "24", "--clusters", "3", "--power-draws", "0"];
+    inspect(&files, &[&sizes[..], &["--no-controls"]].concat()).unwrap();
+    let out = files.at("network");
+    let rows = store::read(Path::new(&out)).unwrap().rows;
+    assert_eq!(rows.len(), llama().architecture().layers + 1);
+    assert_eq!(rows[0].data["verdict"], "undecided");
+    let reason = rows[0].data["reasons"][0].as_str().unwrap();
+    assert!(reason.contains("clusters = 3: must leave tokens in every cluster"), "{reason}");
+    let page = fs::read_to_string(Path::new(&out).join("inspect.html")).unwrap();
+    assert!(page.contains("clusters = 3: must leave tokens in every cluster"));
+    assert!(rows[1..].iter().any(|row| row.data.get("clusters") == Some(&json!(3))));
+    assert!(rows[1..].iter().all(|row| row.data.contains_key("heads") && row.data.contains_key("attention")));
 }
 
 fn floats(path: &Path) -> ndarray::ArrayD<f32> {

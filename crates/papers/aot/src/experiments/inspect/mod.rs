@@ -4,12 +4,13 @@ mod pictures;
 
 use crate::PAPERS;
 use crate::arrays::{Array, TokensAre};
-use crate::inspect::{Controls, Fitting, bytes, inspect};
+use crate::experiments::parts::ensure_some_are_left;
+use crate::inspect::{Controls, Fitting, Stages, bytes, inspect_place};
 use crate::unroll::Data;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::Row;
+use attnlab_lab::run::{Row, TrialContext};
 use std::path::PathBuf;
 
 settings! {
@@ -48,14 +49,15 @@ impl Experiment for Inspect {
             return Err(Error::invalid("arrays", "[]", allowed));
         }
         let how = self.fitting.how(Controls::None);
+        let mut refusals = vec![];
         for array in &self.arrays {
             let mut tokens = array.read(self.tokens_are)?;
             if let [labels] = &self.labels[..] {
                 tokens = Data::read_with(tokens, &self.bases, labels)?.tokens;
             }
-            how.check(tokens.view()).map_err(|e| e.during(format!("array {}", array.name)))?;
+            refusals.extend(how.check(tokens.view()).err().map(|e| e.during(format!("array {}", array.name))));
         }
-        Ok(())
+        ensure_some_are_left(self.arrays.len(), refusals)
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
@@ -71,8 +73,12 @@ impl Experiment for Inspect {
         bytes(d, n, self.fitting.clusters_tried())
     }
 
-    /// The findings of [`inspect`], and "hash", SHA-256 of the stored bytes.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// The findings of [`inspect_place`], and "hash", SHA-256 of the stored bytes.
+    fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let array = self.array(cell)?;
         let controls = if self.controls { Controls::All } else { Controls::None };
         let mut how = self.fitting.how(controls);
@@ -82,7 +88,14 @@ impl Experiment for Inspect {
             tokens = data.tokens;
             how.known = Some((data.bases, data.labels));
         }
-        let mut data = inspect(tokens.view(), &how, streams).map_err(|e| e.during(format!("array {}", array.name)))?;
+        let name = format!("array {}", array.name);
+        let stages = Stages { name: &name, progress: context.progress };
+        let inspected = inspect_place(tokens.view(), &how, streams, stages).map_err(|e| e.during(&name))?;
+        // An array alone that cannot be fitted leaves nothing to show.
+        let mut data = match self.arrays.len() {
+            1 => inspected.fitted().map_err(|e| e.during(&name))?,
+            _ => inspected.findings,
+        };
         data.insert("hash".into(), array.hash.clone().into());
         Ok(data)
     }

@@ -10,11 +10,11 @@ pub use opened::text_of;
 use super::shared::Shared;
 use crate::PAPERS;
 use crate::inspect::network::{CONTROLS, Passes, Windows, head_findings, weight_findings};
-use crate::inspect::{Fitting, OfNetwork, bytes, inspect_with_mean};
+use crate::inspect::{Fitting, OfNetwork, Stages, bytes, inspect_place};
 use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, memory};
+use attnlab_lab::run::{Row, TrialContext, memory};
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Checkpoint, Transformer, sha256};
 use opened::Cache;
@@ -72,6 +72,24 @@ impl InspectNetwork {
         self.check_settings()?;
         self.opened.network(self, VARIANTS[0].0)
     }
+
+    /// Returns the error for which no place can be fitted, if there is one.
+    ///
+    /// # Errors
+    /// Files that cannot be read; residual streams that the memory cannot hold.
+    pub(super) fn refusal(&self) -> Result<Option<Error>> {
+        for (name, path) in [("network", &self.network), ("text", &self.text)] {
+            if path.as_os_str().is_empty() {
+                let allowed = "must be a path. Write attnlab inspect NETWORK --text FILE, which fills it in";
+                return Err(Error::invalid(name, "\"\"", allowed));
+            }
+        }
+        let (network, windows) = self.opened.network(self, VARIANTS[0].0)?;
+        let streams = Passes::bytes(network.architecture(), windows.tokens());
+        let needed = memory::product(&[opened::VARIANTS_IN_MEMORY as u64, streams]);
+        memory::ensure("the residual streams of all places", needed)?;
+        Ok(self.fitting.how(CONTROLS).options.validate(windows.tokens()).err())
+    }
 }
 
 /// Parameters of the rows.
@@ -89,17 +107,7 @@ impl Experiment for InspectNetwork {
     }
 
     fn ready(&self) -> Result<()> {
-        for (name, path) in [("network", &self.network), ("text", &self.text)] {
-            if path.as_os_str().is_empty() {
-                let allowed = "must be a path. Write attnlab inspect NETWORK --text FILE, which fills it in";
-                return Err(Error::invalid(name, "\"\"", allowed));
-            }
-        }
-        let (network, windows) = self.opened.network(self, "trained")?;
-        self.fitting.how(CONTROLS).options.validate(windows.tokens())?;
-        let streams = Passes::bytes(network.architecture(), windows.tokens());
-        let needed = memory::product(&[opened::VARIANTS_IN_MEMORY as u64, streams]);
-        memory::ensure("the residual streams of all places", needed)
+        self.refusal()?.map_or(Ok(()), Err)
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
@@ -124,14 +132,20 @@ impl Experiment for InspectNetwork {
             .saturating_add(memory::product(&[8, 4, d, d]))
     }
 
-    /// The findings of [`inspect_with_mean`] on the residual stream; "heads", those in the subspaces of the heads of the block that
-    /// leads there, "attention" of that block and, for the trained network, "weights" of it.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    /// The findings of [`inspect_place`] on the residual stream; "heads", those in the subspaces of the heads of the block
+    /// that leads there, unless the mean to subtract is unknown; "attention" of that block and, for the trained network,
+    /// "weights" of it.
+    fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let cell = cell.as_json();
         let variant = cell.get(VARIANT).and_then(Value::as_str).unwrap_or_default();
         let place = cell.get(PLACE).and_then(Value::as_u64).unwrap_or(0) as usize;
         let (network, windows) = self.opened.network(self, variant)?;
-        let during = |e: Error| e.during(format!("{variant} network, place {place}"));
+        let name = format!("{variant} network, place {place}");
+        let during = |e: Error| e.during(&name);
         let mut recorded = self.opened.place(self, variant, place).map_err(during)?;
         let a = network.architecture();
         let mut how = self.fitting.how(CONTROLS);
@@ -143,14 +157,18 @@ impl Experiment for InspectNetwork {
         };
         how.options.further = of_network.further(a.width, windows.tokens());
         how.power.network = Some(of_network);
-        let (mut data, mean) = inspect_with_mean(recorded.residual.view(), &how, streams).map_err(during)?;
+        let stages = Stages { name: &name, progress: context.progress };
+        let inspected = inspect_place(recorded.residual.view(), &how, streams, stages).map_err(during)?;
+        let mut data = inspected.findings;
         // The subspaces of the heads are held against the tokens that the rest of the row is of.
-        recorded.centre(mean.as_ref());
+        recorded.centre(inspected.mean.as_ref());
         if let Some(attention) = &recorded.attention {
             let findings = attention.findings(self.fitting.level)?;
             data.insert("attention".into(), findings.into());
         }
-        if let Some(heads) = head_findings(&network, &recorded, self.fitting.level, streams)? {
+        if self.fitting.centre == inspected.mean.is_some()
+            && let Some(heads) = head_findings(&network, &recorded, self.fitting.level, streams)?
+        {
             data.insert("heads".into(), heads.into());
         }
         if let (Some(block), "trained") = (place.checked_sub(1), variant) {

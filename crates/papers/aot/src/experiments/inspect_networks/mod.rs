@@ -6,11 +6,12 @@
 mod pictures;
 
 use super::inspect_network::InspectNetwork;
+use super::parts::ensure_some_are_left;
 use crate::PAPERS;
 use attnlab_lab::experiment::{Experiment, Identity};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::Row;
+use attnlab_lab::run::{Row, TrialContext};
 
 settings! {
     /// Inspection of several networks.
@@ -70,8 +71,11 @@ impl Experiment for InspectNetworks {
             let allowed = "must be at least one. Write attnlab inspect NETWORK NETWORK --text FILE, which fills it in";
             return Err(Error::invalid("networks", "[]", allowed));
         }
-        let ready = |(name, network): (&String, &InspectNetwork)| network.ready().map_err(|e| e.during(name));
-        self.names.iter().zip(&self.networks).try_for_each(ready)
+        let mut refusals = vec![];
+        for (name, network) in self.names.iter().zip(&self.networks) {
+            refusals.extend(network.refusal().map_err(|e| e.during(name))?);
+        }
+        ensure_some_are_left(self.networks.len(), refusals)
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
@@ -92,7 +96,11 @@ impl Experiment for InspectNetworks {
 
     /// The findings of [`InspectNetwork`].
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        self.of_cell(cell)?.trial(cell, streams)
+        self.trial_at(cell, streams, &TrialContext::none())
+    }
+
+    fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
+        self.of_cell(cell)?.trial_at(cell, streams, context)
     }
 
     fn size(&self) -> String {
