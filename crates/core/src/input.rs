@@ -45,6 +45,9 @@ use std::time::SystemTime;
 /// a file and continued without it.
 pub const SETTINGS: &str = "settings";
 
+/// Longest file of settings (bytes): a list of a million values takes 25 MB.
+pub const MAX_SETTINGS_BYTES: u64 = 64 << 20;
+
 /// Content of a path at which nothing is.
 pub const ABSENT: &str = "absent";
 /// Content of a path at which a folder is.
@@ -264,13 +267,34 @@ pub fn read(kind: &str, path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Reads an input file of UTF-8 text.
+/// Reads an input file of settings, UTF-8 text of at most [`MAX_SETTINGS_BYTES`].
 ///
 /// # Errors
-/// As [`fs::read_to_string`].
+/// As [`fs::read_to_string`]; a text that is longer, of which no more is read.
 pub fn read_to_string(kind: &str, path: &Path) -> io::Result<String> {
-    note(kind, path);
-    fs::read_to_string(path)
+    text_of(open(kind, path)?)
+}
+
+/// Reads UTF-8 text of at most [`MAX_SETTINGS_BYTES`].
+///
+/// # Errors
+/// As [`read_to_string`].
+///
+/// ```
+/// use attnlab_core::input::text_of;
+/// assert_eq!(text_of(&b"tokens = 200"[..])?, "tokens = 200");
+/// let endless = text_of(std::io::repeat(b' ')).unwrap_err().to_string();
+/// assert_eq!(endless, "must be at most 64 MB long");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn text_of(reader: impl Read) -> io::Result<String> {
+    let mut bytes = vec![];
+    reader.take(MAX_SETTINGS_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_SETTINGS_BYTES {
+        let problem = format!("must be at most {} MB long", MAX_SETTINGS_BYTES >> 20);
+        return Err(io::Error::new(ErrorKind::InvalidData, problem));
+    }
+    String::from_utf8(bytes).map_err(|e| io::Error::new(ErrorKind::InvalidData, e))
 }
 
 /// Returns `true` if there is a file at a path, which is an input either way.
