@@ -57,6 +57,7 @@ pub fn sweep(bytes: &[u8]) {
         assert_eq!(product.len(), cells);
         for cell in (0..cells).filter_map(|place| product.get(place).ok()) {
             assert!(cell.keys().eq(sweep.axes.iter().map(|(name, _)| name)));
+            assert!(cell.values().all(|value| !value.is_null()), "{cell:?}");
         }
     }
     if let Of::Claim(_) = sweep.of

@@ -17,27 +17,17 @@ pub use images::{dataset, image};
 pub use lab::{expression, manifest, rows, settings, sweep};
 pub use networks::{checkpoint, gguf, network, npy, text, tokenizer};
 
-#[cfg(fuzzing)]
-pub use libfuzzer_sys;
-
 /// Reader of an input; panics where it breaks a promise.
 pub type Target = fn(&[u8]);
 
 /// The binary of a target: under cargo-fuzz its loop, otherwise nothing.
 #[macro_export]
-#[cfg(fuzzing)]
 macro_rules! fuzz_target {
     ($name:ident) => {
-        use $crate::libfuzzer_sys;
-        libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::$name(bytes));
-    };
-}
+        #[cfg(fuzzing)]
+        ::libfuzzer_sys::fuzz_target!(|bytes: &[u8]| $crate::$name(bytes));
 
-/// The binary of a target: under cargo-fuzz its loop, otherwise nothing.
-#[macro_export]
-#[cfg(not(fuzzing))]
-macro_rules! fuzz_target {
-    ($name:ident) => {
+        #[cfg(not(fuzzing))]
         fn main() {
             println!("cargo fuzz run {}", stringify!($name));
         }

@@ -26,7 +26,7 @@ const INTEGERS: [u64; 14] = [
 ];
 
 /// Numbers as texts write them.
-const NUMBERS: [&str; 16] = [
+const NUMBERS: [&str; 17] = [
     "0",
     "-0.0",
     "-1",
@@ -38,6 +38,7 @@ const NUMBERS: [&str; 16] = [
     "0.1",
     "255",
     "65536",
+    "268435456",
     "4294967296",
     "9007199254740993",
     "9223372036854775808",
