@@ -3,6 +3,7 @@
 use super::files;
 use super::store::Shard;
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -72,7 +73,7 @@ impl Origin {
     }
 
     fn read_file(path: &Path) -> Result<Vec<Origin>> {
-        let text = match std::fs::read_to_string(path) {
+        let text = match std::fs::File::open(path).and_then(input::text_of) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
             Err(e) => return Err(Error::io(path, e, "Check its permissions")),

@@ -39,9 +39,18 @@ pub struct Range {
 }
 
 impl Range {
-    /// Refuses a range of which rounding makes two values equal.
-    fn ensure_distinct(&self, name: &str) -> Result<()> {
+    /// Refuses a range of which rounding makes two values equal, or whose ends are too far apart for the numbers between
+    /// them.
+    fn validate(&self, name: &str) -> Result<()> {
         let mut values = self.values();
+        let underflows = self.log && self.to / self.from == 0.0;
+        if underflows || !values.iter().all(|x| x.is_finite()) {
+            let Range { from, to, steps, .. } = self;
+            let shown = format!("{{ from = {from:e}, to = {to:e}, steps = {steps} }}");
+            let requirement = "must have ends whose difference, on a log scale their ratio, is neither infinite nor 0. Write ends \
+                               nearer to each other, or a list";
+            return Err(Error::invalid(name, shown, requirement));
+        }
         values.sort_by(f64::total_cmp);
         values.dedup();
         if values.len() as u64 == self.steps {
@@ -117,7 +126,7 @@ impl Product {
     ///
     /// # Errors
     /// Unknown names in an expression, expressions that depend on each other, a range of which rounding makes two values
-    /// equal, too many combinations.
+    /// equal or whose ends are too far apart, too many combinations.
     pub fn new(axes: &Axes, fixed: &Map<String, Value>) -> Result<Product> {
         if axes.len() > MAX_AXES {
             let allowed = format!("must be at most {MAX_AXES} axes");
@@ -135,7 +144,7 @@ impl Product {
         }
         for (name, axis) in axes {
             if let Axis::Range(range) = axis {
-                range.ensure_distinct(name)?;
+                range.validate(name)?;
             }
         }
         let mut period = length;
@@ -347,6 +356,14 @@ mod tests {
         let log = Range { from: 4.0, to: 8.0, steps: 11, log: true, multiple_of: Some(1) };
         let message = refused(log);
         assert!(message.contains("dim = [4, 5, 6, 7, 8]") && message.contains("scale = \"log\""), "{message}");
+    }
+
+    #[test]
+    fn a_range_whose_ends_are_too_far_apart_is_refused() {
+        for (from, to, log) in [(-1e308, 1e308, false), (1e-308, 1e308, true), (1e308, 1e-308, true)] {
+            let message = refused(&[("x".into(), Axis::Range(Range { from, to, steps: 3, log, multiple_of: None }))]);
+            assert!(message.contains("is neither infinite nor 0"), "{message}");
+        }
     }
 
     #[test]

@@ -221,6 +221,11 @@ impl Described {
             return Err(content(path, "must be a tokenizer that can be built, an object of JSON".into()));
         }
         forms::ids(path, &whole["model"]["vocab"])?;
+        let dropout = &whole["model"]["dropout"];
+        if dropout.as_f64().is_some_and(|share| share != 0.0) {
+            let requirement = "must be null; merges would be left out at random, and a text had other tokens each time";
+            return Err(content(path, format!("model.dropout = {dropout}: {requirement}. Set it to null")));
+        }
         let beside = Configuration::read(path.parent().unwrap_or(Path::new("")))?;
         beside.amend(&mut whole)?;
         Ok(Described { path: path.to_path_buf(), whole, beside: Some(beside) })

@@ -211,7 +211,7 @@ impl TransformerArchitecture {
         };
         let back = usize::from(!matches!(self.form.maps, HeadMaps::Tied { .. }));
         let biases = usize::from(self.qkv_bias) * heads + usize::from(self.out_bias) * d;
-        let attention = p(&[heads, d]) + p(&[back, inner, d]) + (biases + norm) as u64;
+        let attention = p(&[heads, d]).saturating_add(p(&[back, inner, d])).saturating_add((biases + norm) as u64);
         let maps = 2 + usize::from(self.mlp == MlpKind::SwiGlu);
         let biases = usize::from(self.mlp_bias) * ((maps - 1) * h + d);
         let mlp = p(&[maps, d, h]).saturating_add((biases + norm) as u64);

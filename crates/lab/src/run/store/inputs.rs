@@ -164,7 +164,8 @@ fn read(path: &Path) -> Result<Vec<Input>> {
     if !path.exists() {
         return Ok(vec![]);
     }
-    let text = fs::read_to_string(path).map_err(|e| Error::io(path, e, "Check its permissions"))?;
+    let text = fs::File::open(path).and_then(input::text_of);
+    let text = text.map_err(|e| Error::io(path, e, "Check its permissions"))?;
     serde_json::from_str(&text).map_err(|e| Error::Content {
         path: path.to_path_buf(),
         problem: format!("must be a list of input files that this version can read ({e})"),

@@ -123,7 +123,7 @@ impl Repair {
 }
 
 /// Computes a hash of a row that does not depend on its spelling: neither spaces nor the order of names count.
-fn hash_of(row: &Row, path: &Path) -> Result<u64> {
+pub(super) fn hash_of(row: &Row, path: &Path) -> Result<u64> {
     let mut value = serde_json::to_value(row).map_err(|e| super::not_json(path, &e))?;
     value.sort_all_objects();
     Ok(hash(value.to_string().as_bytes()))

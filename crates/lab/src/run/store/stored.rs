@@ -1,6 +1,7 @@
 //! Stored rows: an index of the rows of a run, 32 bytes each, through which they are read cell by cell.
 
 use super::lines::{Content, LONGEST, Lines, unreadable};
+use super::repair::hash_of;
 use super::{CellTable, Frame, Row};
 use crate::run::{files, pause};
 use attnlab_core::error::{Error, Result};
@@ -123,13 +124,15 @@ impl Stored {
         let mut reader = self.reader();
         for (first, second) in twice {
             let rows = (reader.row(&first)?, reader.row(&second)?);
-            if rows.0 != rows.1 {
+            let path = &self.files[first.file as usize];
+            // `==` takes 0 and -0 for equal.
+            if hash_of(&rows.0, path)? != hash_of(&rows.1, path)? {
                 let place = |e: &Entry| -> Result<String> {
                     let path = &self.files[e.file as usize];
                     Ok(format!("{}, line {}", path.display(), number_of(path, e.offset)?))
                 };
                 return Err(Error::Content {
-                    path: self.files[first.file as usize].clone(),
+                    path: path.clone(),
                     problem: format!(
                         "two different rows for cell {}, trial {} of {} ({} and {}): they come from \
                          different runs. {REPAIR}",
