@@ -4,6 +4,8 @@ mod common;
 mod rounding;
 mod sweeps;
 
+#[cfg(target_os = "linux")]
+mod bombs;
 mod browser;
 mod claims;
 mod cli_backend;

@@ -270,22 +270,28 @@ pub fn read(kind: &str, path: &Path) -> io::Result<Vec<u8>> {
 /// Reads a file of settings, UTF-8 text of at most [`MAX_SETTINGS_BYTES`].
 ///
 /// # Errors
-/// As [`fs::read_to_string`]; [`ErrorKind::FileTooLarge`].
+/// As [`fs::read_to_string`] and [`text_of`].
+pub fn read_settings(path: &Path) -> io::Result<String> {
+    text_of(open(SETTINGS, path)?, MAX_SETTINGS_BYTES)
+}
+
+/// Reads UTF-8 text of at most `most` bytes.
+///
+/// # Errors
+/// [`ErrorKind::FileTooLarge`] for a longer text, of which no more is read; [`ErrorKind::InvalidData`] for other bytes.
 ///
 /// ```
-/// # let path = std::env::temp_dir().join(format!("attnlab-settings-{}.toml", std::process::id()));
-/// # std::fs::write(&path, vec![b' '; 2 << 20])?;
-/// let refused = attnlab_core::input::read_settings(&path).unwrap_err();
-/// assert!(refused.to_string().contains("at most 1048576 bytes"));
-/// # std::fs::remove_file(&path)?;
+/// use attnlab_core::input::text_of;
+/// assert_eq!(text_of(&b"tokens = 200"[..], 12)?, "tokens = 200");
+/// let endless = text_of(std::io::repeat(b' '), 1 << 20).unwrap_err().to_string();
+/// assert_eq!(endless, "must be at most 1048576 bytes long");
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn read_settings(path: &Path) -> io::Result<String> {
+pub fn text_of(reader: impl Read, most: u64) -> io::Result<String> {
     let mut bytes = vec![];
-    open(SETTINGS, path)?.take(MAX_SETTINGS_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_SETTINGS_BYTES {
-        let problem = format!("must be settings of at most {MAX_SETTINGS_BYTES} bytes");
-        return Err(io::Error::new(ErrorKind::FileTooLarge, problem));
+    reader.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("must be at most {most} bytes long")));
     }
     String::from_utf8(bytes).map_err(|e| io::Error::new(ErrorKind::InvalidData, format!("must be UTF-8 text ({e})")))
 }

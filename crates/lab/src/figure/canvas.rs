@@ -140,19 +140,17 @@ impl Canvas {
 
     /// Fills a disc that moves from moment to moment, evenly over this number of seconds, and begins again.
     pub fn moving_disc(&mut self, moments: &[Moment], seconds: f64, colour: Colour) {
-        let Some(first) = moments.first() else { return };
-        let of: [(&str, fn(&Moment) -> f64); 4] = [
-            ("cx", |moment| moment.centre.0),
-            ("cy", |moment| moment.centre.1),
-            ("r", |moment| moment.radius),
-            ("fill-opacity", |moment| moment.opacity),
-        ];
+        let each = |value: fn(&Moment) -> f64| moments.iter().map(|m| number(value(m))).collect::<Vec<_>>();
         let (mut attributes, mut changes) = (String::new(), String::new());
-        for (name, value) in of {
-            let start = number(value(first));
+        for (name, values) in [
+            ("cx", each(|moment| moment.centre.0)),
+            ("cy", each(|moment| moment.centre.1)),
+            ("r", each(|moment| moment.radius)),
+            ("fill-opacity", each(|moment| moment.opacity)),
+        ] {
+            let Some(start) = values.first() else { return };
             attributes += &format!(" {name}=\"{start}\"");
-            let values: Vec<String> = moments.iter().map(|moment| number(value(moment))).collect();
-            if values.iter().any(|value| *value != start) {
+            if values.iter().any(|value| value != start) {
                 let values = values.join(";");
                 changes += &format!(
                     "<animate attributeName=\"{name}\" dur=\"{seconds}s\" repeatCount=\"indefinite\" values=\"{values}\"/>"

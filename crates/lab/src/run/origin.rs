@@ -1,7 +1,7 @@
 //! Origin of a result: the command that reproduces it, the version and the machine.
 
 use super::files;
-use super::store::Shard;
+use super::store::{LONGEST, Shard};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ impl Origin {
     }
 
     fn read_file(path: &Path) -> Result<Vec<Origin>> {
-        let text = match std::fs::File::open(path).and_then(input::text_of) {
+        let text = match std::fs::File::open(path).and_then(|file| input::text_of(file, LONGEST)) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
             Err(e) => return Err(Error::io(path, e, "Check its permissions")),

@@ -164,7 +164,7 @@ fn read(path: &Path) -> Result<Vec<Input>> {
     if !path.exists() {
         return Ok(vec![]);
     }
-    let text = fs::File::open(path).and_then(input::text_of);
+    let text = fs::File::open(path).and_then(|file| input::text_of(file, LONGEST));
     let text = text.map_err(|e| Error::io(path, e, "Check its permissions"))?;
     serde_json::from_str(&text).map_err(|e| Error::Content {
         path: path.to_path_buf(),

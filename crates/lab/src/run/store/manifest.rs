@@ -10,7 +10,7 @@ use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// Longest manifest (bytes) that is written and read: an axis that lists a million values takes 25 MB.
-pub(super) const LONGEST: u64 = 64 << 20;
+pub(crate) const LONGEST: u64 = 64 << 20;
 
 /// Settings for the number of trials, of [experiments](crate::experiment::Experiment::trials) and of sweeps.
 pub const TRIALS: [&str; 2] = ["trials", "seeds"];

@@ -34,6 +34,7 @@ mod shard;
 mod stored;
 
 pub use frame::{CellKey, CellTable, Frame};
+pub(crate) use manifest::LONGEST;
 pub use manifest::{Manifest, TRIALS};
 pub use owner::Owner;
 pub use read::{Rows, all_row_files, by_cell, common_manifest, read, read_all, row_files};

@@ -216,7 +216,7 @@ fn an_inspection_reports_its_steps() {
     let lines = lines.0.into_inner().unwrap();
     for (stage, last) in [("fit", "7 of 18"), ("power", "6 of 6"), ("coordinates permuted", ""), ("Gaussian", "")] {
         let of_stage = lines.iter().filter(|line| line.starts_with(&format!("array z, {stage}: step ")));
-        let (first, end) = (of_stage.clone().next().unwrap(), of_stage.clone().last().unwrap());
+        let (first, end) = (of_stage.clone().next().unwrap(), of_stage.clone().next_back().unwrap());
         assert!(first.contains("step 1 of ") && end.contains(last), "{lines:?}");
     }
 }
