@@ -151,11 +151,12 @@ mod tests {
             assert!((chi_tail(p, r) / upper - 1.0).abs() < tolerance, "{p} {r}: {}", chi_tail(p, r));
             assert!((chi_cdf(p, r) / lower - 1.0).abs() < tolerance, "{p} {r}: {}", chi_cdf(p, r));
         }
-        // Both functions go on where the other form begins.
+        // Each function goes on where the other form begins; that of statrs is there the exponential of a difference of
+        // numbers of 1.6e8, so that it has an error of 1e-8.
         for z in [-3.0, -0.1, 0.0, 2.0] {
             let r = (MANY + z * (2.0 * MANY).sqrt()).sqrt();
             let (below, beyond) = (gamma_ur(0.5 * MANY, 0.5 * r * r), chi_tail(MANY, r));
-            assert!((below / beyond - 1.0).abs() < 1e-9, "{z}: {below} {beyond}");
+            assert!((below / beyond - 1.0).abs() < 1e-7, "{z}: {below} {beyond}");
         }
     }
 

@@ -62,7 +62,8 @@ pub fn film(figure: &Figure, film: &Film) -> Result<String> {
     }
     let chart = Figure::column(&figure.name, &figure.title, vec![film.chart.clone()]);
     let laid = layout(&chart)?;
-    let mut canvas = Canvas::default();
+    // Browsers play it, with the fonts that they have.
+    let mut canvas = Canvas::in_page();
     draw::draw(&mut canvas, &laid);
     canvas.moving_disc(&on_chart(&laid, &film.marks), SECONDS, style::colour(INK));
     let (width, high) = laid.size;
