@@ -314,10 +314,12 @@ pub fn trial(claim: &dyn Claim, params: &Params, streams: &Streams) -> Result<Ou
 }
 
 /// Adds the settings to an error that names none of them but a value that the trial has computed, such as a time that has
-/// overflowed.
+/// overflowed. One that names the claim has said where it happened.
 fn with_settings(error: Error, id: &str, params: &Params) -> Error {
     match &error {
-        Error::Invalid { name, .. } if !params.as_json().contains_key(name.split('[').next().unwrap_or(name)) => {
+        Error::Invalid { name, .. }
+            if name != id && !params.as_json().contains_key(name.split('[').next().unwrap_or(name)) =>
+        {
             Error::undefined(format!("{id} ({}): {error}", pairs(params.as_json())))
         }
         _ => error,
