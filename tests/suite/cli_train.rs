@@ -57,7 +57,7 @@ fn a_killed_process_goes_on_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
     let (pictures, _) = complete(&whole, "run", &[]);
-    for name in ["icl_examples", "icl_training", "icl_shifted", "icl_depth"] {
+    for name in ["icl_examples", "icl_training", "icl_plateau", "icl_shifted", "icl_depth"] {
         assert!(pictures.contains(&format!("{name}.svg")), "{pictures}");
     }
     let folders = || {

@@ -277,6 +277,33 @@ impl Catalogue {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn named(&self, name: &str) -> Result<Vec<&Arc<dyn Claim>>> {
+        self.named_by("ID", name)
+    }
+
+    /// Returns the claims that an option names, each name as in [`named`](Self::named), in the order of the catalogue; none
+    /// for no names.
+    ///
+    /// # Errors
+    /// As [`named`](Self::named).
+    ///
+    /// ```
+    /// use attnlab_lab::catalogue::{Catalogue, Room};
+    /// use attnlab_lab::toy;
+    /// let catalogue = Catalogue::new().with(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]));
+    /// assert_eq!(catalogue.claims_named("only", &["toy.*", "toy.fair"])?.len(), 1);
+    /// let error = catalogue.claims_named("only", &["tory.*"]).err().unwrap().to_string();
+    /// assert!(error.starts_with("only = tory.*: must be the beginning"), "{error}");
+    /// # Ok::<(), attnlab_core::Error>(())
+    /// ```
+    pub fn claims_named(&self, option: &str, names: &[impl AsRef<str>]) -> Result<Vec<Arc<dyn Claim>>> {
+        let mut named = BTreeSet::new();
+        for name in names {
+            named.extend(self.named_by(option, name.as_ref())?.into_iter().map(|claim| &claim.sheet().id));
+        }
+        Ok(self.claims().filter(|claim| named.contains(&claim.sheet().id)).cloned().collect())
+    }
+
+    fn named_by(&self, option: &str, name: &str) -> Result<Vec<&Arc<dyn Claim>>> {
         if !is_pattern(name) {
             return Ok(vec![self.claim(name)?]);
         }
@@ -284,7 +311,7 @@ impl Catalogue {
         let claims: Vec<_> = self.claims().filter(|c| c.sheet().id.starts_with(prefix)).collect();
         if claims.is_empty() {
             let requirement = "must be the beginning of a claim's id. See `attnlab list`";
-            return Err(Error::invalid("ID", name, requirement));
+            return Err(Error::invalid(option, name, requirement));
         }
         Ok(claims)
     }

@@ -17,7 +17,6 @@ use attnlab_core::format::quoted;
 use attnlab_core::params::Params;
 use attnlab_core::stats::MAX_TRIALS;
 use serde_json::{Map, Value};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -213,21 +212,15 @@ fn select<'a>(catalogue: &'a Catalogue, only: &[String]) -> Result<Selection<'a>
         let quick = catalogue.experiments().filter(|e| !e.trains && !e.measures_files());
         return Ok((catalogue.claims().cloned().collect(), quick.collect()));
     }
-    let mut named = BTreeSet::new();
-    for id in only {
-        if is_pattern(id) || catalogue.claim(id).is_ok() {
-            named.extend(catalogue.named(id)?.into_iter().map(|c| c.sheet().id.as_str()));
-        } else if catalogue.experiment(id).is_err() {
-            let claims = catalogue.claims().map(|c| c.sheet().id.as_str());
-            let known = claims.chain(catalogue.experiments().map(|e| e.name));
-            let error = Error::unknown("claim or experiment", id, known);
-            return Err(error.listed_by("`attnlab list` and `attnlab list experiments`"));
-        }
+    let (experiments, claims): (Vec<&String>, Vec<&String>) =
+        only.iter().partition(|id| catalogue.experiment(id).is_ok());
+    if let Some(id) = claims.iter().find(|id| !is_pattern(id) && catalogue.claim(id).is_err()) {
+        let ids = catalogue.claims().map(|c| c.sheet().id.as_str());
+        let error = Error::unknown("claim or experiment", id, ids.chain(catalogue.experiments().map(|e| e.name)));
+        return Err(error.listed_by("`attnlab list` and `attnlab list experiments`"));
     }
-    let claims = catalogue.claims().filter(|c| named.contains(c.sheet().id.as_str()));
-    let wanted = |e: &&Entry| only.iter().any(|id| e.answers_to(id));
-    let experiments = catalogue.experiments().filter(wanted);
-    Ok((claims.cloned().collect(), experiments.collect()))
+    let wanted = |e: &&Entry| experiments.iter().any(|id| e.answers_to(id));
+    Ok((catalogue.claims_named("only", &claims)?, catalogue.experiments().filter(wanted).collect()))
 }
 
 /// State of a running [`reproduce`].
@@ -435,6 +428,6 @@ mod tests {
         let command = command(&Options { only: only.to_vec(), ..Options::default() });
         assert!(command.ends_with(" --only 'toy.*' toy.fair"), "{command}");
         let error = select(&catalogue, &["tory.*".into()]).err().unwrap().to_string();
-        assert_eq!(error, catalogue.named("tory.*").err().unwrap().to_string());
+        assert_eq!(error, catalogue.claims_named("only", &["tory.*"]).err().unwrap().to_string());
     }
 }

@@ -6,7 +6,8 @@
 //! - [`npy`]: single arrays of NumPy;
 //! - [`text`]: files of text in UTF-8, packed by gzip or not;
 //! - [`transformer`]: trained networks, run in f32 with records of their parts;
-//! - [`Tokenizer`]: text into their ids and back (feature `tokenizers`, on by default).
+//! - [`Tokenizer`]: text into their ids and back (feature `tokenizers`, on by default);
+//! - `Windows`: the ids of a text in windows of equal length (the same feature).
 //!
 //! A header is checked against the length of its file before any number is read, so a file cannot ask for more
 //! memory than five times its bytes: its own, and their numbers in f64.
@@ -32,9 +33,13 @@ pub mod text;
 mod tokenizer;
 mod training;
 pub mod transformer;
+#[cfg(all(feature = "tokenizers", not(target_family = "wasm")))]
+mod windows;
 
 pub use checkpoint::{Checkpoint, sha256};
-pub use names::{kind, layer, numbers, step, steps};
+pub use names::{kind, layer, numbers, step, steps, title};
 #[cfg(all(feature = "tokenizers", not(target_family = "wasm")))]
 pub use tokenizer::Tokenizer;
 pub use transformer::Transformer;
+#[cfg(all(feature = "tokenizers", not(target_family = "wasm")))]
+pub use windows::Windows;

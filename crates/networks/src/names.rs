@@ -217,6 +217,19 @@ impl<'a> Amount<'a> {
     }
 }
 
+/// Returns the name of a network for titles: that of its file or folder, without the extension of a file of tensors.
+///
+/// ```
+/// assert_eq!(attnlab_networks::title("models/SmolLM2-135M.gguf".as_ref()), "SmolLM2-135M");
+/// assert_eq!(attnlab_networks::title("Qwen2.5-0.5B".as_ref()), "Qwen2.5-0.5B");
+/// ```
+pub fn title(network: &Path) -> String {
+    let is_file = network.extension().is_some_and(|end| ["gguf", "safetensors"].iter().any(|known| end == *known));
+    let name = if is_file { network.file_stem() } else { network.file_name() };
+    // Labels of figures read both signs.
+    name.unwrap_or_default().to_string_lossy().replace(['*', '_'], " ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

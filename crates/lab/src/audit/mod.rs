@@ -23,7 +23,6 @@ use attnlab_core::params::Params;
 use child::Ended;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -198,14 +197,10 @@ impl Default for Options {
 }
 
 fn select(catalogue: &Catalogue, only: &[String]) -> Result<Vec<Arc<dyn Claim>>> {
-    if only.is_empty() {
-        return Ok(catalogue.claims().cloned().collect());
+    match only {
+        [] => Ok(catalogue.claims().cloned().collect()),
+        names => catalogue.claims_named("only", names),
     }
-    let mut named = BTreeSet::new();
-    for id in only {
-        named.extend(catalogue.named(id)?.into_iter().map(|c| c.sheet().id.as_str()));
-    }
-    Ok(catalogue.claims().filter(|c| named.contains(c.sheet().id.as_str())).cloned().collect())
 }
 
 /// The cell of one setting: its claim and number.

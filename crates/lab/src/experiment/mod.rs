@@ -14,9 +14,11 @@ pub mod plane;
 pub mod ranges;
 pub mod runner;
 pub mod settings;
+mod shared;
 
 pub use runner::{RunOptions, RunReport, cells, manifest, run};
 pub use settings::{Described, Entry};
+pub use shared::Shared;
 
 use crate::figure::Figure;
 use crate::run::store::TRIALS;

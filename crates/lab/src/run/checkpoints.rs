@@ -1,9 +1,10 @@
 //! Checkpoints of long trials: tensors in one file, everything else as JSON beside it.
 //!
 //! The JSON is written last and names the checksum of the tensors, so a kill at any moment leaves the
-//! checkpoint before it as the newest whole one. Two are kept.
+//! checkpoint before it as the newest whole one. Two are kept. What a kill leaves besides (temporary files, tensors without
+//! their JSON) is deleted by the next process that has the folder of the run for itself.
 
-use super::{Progress, files, pause};
+use super::{Progress, TrainingCurve, files, pause};
 use attnlab_core::clock::Instant;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::hash;
@@ -21,6 +22,9 @@ const KEPT: usize = 2;
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 /// Number of folders that trials of this process write checkpoints into.
 static WRITING: AtomicUsize = AtomicUsize::new(0);
+/// Extensions of the two files of a checkpoint.
+const TENSORS: &str = "safetensors";
+const JSON: &str = "json";
 /// Key of the checksum in the JSON.
 const CHECKSUM: &str = "tensors";
 
@@ -75,7 +79,7 @@ impl Checkpoints {
     }
 
     fn path(&self, step: u64, extension: &str) -> PathBuf {
-        self.folder.join(format!("step-{step:09}.{extension}"))
+        self.folder.join(file_name(step, extension))
     }
 
     /// Writes the checkpoint of a step, and removes those before the last two.
@@ -86,17 +90,17 @@ impl Checkpoints {
     pub fn write(&self, step: u64, tensors: &[u8], state: &impl Serialize) -> Result<()> {
         let written = WRITTEN.fetch_add(1, Ordering::Relaxed);
         pause::before_next(pause::AFTER_CHECKPOINTS, written, || false)?;
-        let json = self.path(step, "json");
+        let json = self.path(step, JSON);
         let mut value = serde_json::to_value(state).map_err(|e| content(&json, e))?;
         value[CHECKSUM] = format!("{:016x}", hash(tensors)).into();
         let text = serde_json::to_string_pretty(&value).map_err(|e| content(&json, e))?;
-        for (extension, bytes) in [("safetensors", tensors), ("json", text.as_bytes())] {
+        for (extension, bytes) in [(TENSORS, tensors), (JSON, text.as_bytes())] {
             let path = self.path(step, extension);
             let advice = "The checkpoint before it is kept: make room and give the same command again";
             files::replace(&path, |file| file.write_all(bytes)).map_err(|e| Error::io(&path, e, advice))?;
         }
         for step in self.steps()?.into_iter().rev().skip(KEPT) {
-            for extension in ["json", "safetensors"] {
+            for extension in [JSON, TENSORS] {
                 // An old checkpoint that cannot be removed only takes space.
                 let _ = fs::remove_file(self.path(step, extension));
             }
@@ -116,7 +120,7 @@ impl Checkpoints {
         progress: &dyn Progress,
     ) -> Result<Option<Restored<S>>> {
         for step in self.steps()?.into_iter().rev() {
-            let path = self.path(step, "json");
+            let path = self.path(step, JSON);
             let text = fs::read(&path).map_err(|e| Error::io(&path, e, "Check its permissions"))?;
             let Some((checksum, state)) = parsed::<S>(&text) else {
                 progress.line(&damaged(&path));
@@ -127,7 +131,7 @@ impl Checkpoints {
                                delete it to start anew";
                 return Err(content(&path, problem));
             }
-            let path = self.path(step, "safetensors");
+            let path = self.path(step, TENSORS);
             let tensors = fs::read(&path).unwrap_or_default();
             if format!("{:016x}", hash(&tensors)) != checksum {
                 progress.line(&damaged(&path));
@@ -156,14 +160,43 @@ impl Checkpoints {
         let unreadable = |e| Error::io(&self.folder, e, "Check its permissions");
         let mut steps = vec![];
         for entry in fs::read_dir(&self.folder).map_err(unreadable)? {
-            let name = entry.map_err(unreadable)?.file_name();
-            let name = name.to_string_lossy().to_string();
-            let number = name.strip_prefix("step-").and_then(|n| n.strip_suffix(".json"));
-            steps.extend(number.and_then(|n| n.parse::<u64>().ok()));
+            steps.extend(step_of(&entry.map_err(unreadable)?.file_name().to_string_lossy(), JSON));
         }
         steps.sort_unstable();
         Ok(steps)
     }
+}
+
+/// Lists what killed trainings have left besides whole checkpoints in the folder that holds those of all trials: temporary
+/// files, and tensors without their JSON. The folder need not exist.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub(super) fn leftovers(trials: &Path) -> Result<Vec<PathBuf>> {
+    let mut paths = vec![];
+    if !trials.is_dir() {
+        return Ok(paths);
+    }
+    for trial in files::named(trials, |_| true)?.into_iter().filter(|path| path.is_dir()) {
+        let whole = Checkpoints::at(&trial).steps()?;
+        let tensors = |name: &str| step_of(name, TENSORS);
+        let is_ours = |name: &str| name == TrainingCurve::FILE || tensors(name).or(step_of(name, JSON)).is_some();
+        paths.extend(files::named(&trial, |name| match tensors(name) {
+            Some(step) => !whole.contains(&step),
+            None => files::replaced_by(name).is_some_and(is_ours),
+        })?);
+    }
+    Ok(paths)
+}
+
+/// Returns the step of a file of a checkpoint from its name with this extension; None for a name of another form.
+fn step_of(name: &str, extension: &str) -> Option<u64> {
+    let step = name.strip_prefix("step-")?.strip_suffix(extension)?.strip_suffix('.')?.parse().ok()?;
+    (name == file_name(step, extension)).then_some(step)
+}
+
+fn file_name(step: u64, extension: &str) -> String {
+    format!("step-{step:09}.{extension}")
 }
 
 /// Reads checksum and state; None for JSON that was not written here.
@@ -241,6 +274,37 @@ mod tests {
         assert_eq!(read().tensors, vec![3; 3]);
         fs::write(checkpoints.path(3, "json"), "{").unwrap();
         assert!(checkpoints.restore::<Value>(|_| true, &Silent).unwrap().is_none());
+    }
+
+    /// A kill between two files of a checkpoint, written or removed, leaves the tensors; one within a file leaves its
+    /// temporary file.
+    #[test]
+    fn what_a_kill_leaves_is_listed() {
+        let trials = tempfile::tempdir().unwrap();
+        assert!(leftovers(&trials.path().join("none")).unwrap().is_empty());
+        let trial = trials.path().join("00000000000000ff-0");
+        let checkpoints = Checkpoints::in_folder(&trial).unwrap();
+        for step in [3, 4] {
+            checkpoints.write(step, &[1], &serde_json::json!({})).unwrap();
+        }
+        let temporary = |name: &str| files::temporary_beside(&trial.join(name));
+        let left = [
+            temporary(TrainingCurve::FILE),
+            temporary("step-000000005.json"),
+            temporary("step-000000006.safetensors"),
+            checkpoints.path(2, TENSORS),
+            checkpoints.path(5, TENSORS),
+        ];
+        // Files of the user's, whose names checkpoints do not have.
+        let others = [trial.join("step-7.safetensors"), temporary("figure.svg")];
+        for path in left.iter().chain(&others) {
+            fs::write(path, "").unwrap();
+        }
+        let mut listed = leftovers(trials.path()).unwrap();
+        listed.sort();
+        let mut left = left.to_vec();
+        left.sort();
+        assert_eq!(listed, left);
     }
 
     #[test]

@@ -27,5 +27,5 @@ pub use context::TrialContext;
 pub use curve::TrainingCurve;
 pub use mutants::{MutantReport, mutant, mutants};
 pub use origin::{Origin, machine};
-pub use progress::{Progress, Silent};
+pub use progress::{Lines, Progress, Silent};
 pub use store::{Row, Rows};

@@ -1,5 +1,7 @@
 //! Progress of long work.
 
+use std::sync::{Mutex, PoisonError};
+
 /// Receiver of the progress of long work; the command line shows it as a bar.
 pub trait Progress: Sync {
     /// Begins a piece of work of `total` steps.
@@ -34,5 +36,28 @@ pub struct Silent;
 impl Progress for Silent {
     fn start(&self, _label: &str, _total: u64) {}
     fn advance(&self, _steps: u64) {}
+    fn finish(&self) {}
+}
+
+/// Receiver that keeps the lines that are shown or announced, in their order.
+#[derive(Default)]
+pub struct Lines(Mutex<Vec<String>>);
+
+impl Lines {
+    /// Returns the lines so far.
+    pub fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Progress for Lines {
+    fn start(&self, _label: &str, _total: u64) {}
+    fn advance(&self, _steps: u64) {}
+    fn line(&self, line: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_string());
+    }
+    fn announce(&self, line: &str) {
+        self.line(line);
+    }
     fn finish(&self) {}
 }

@@ -94,7 +94,7 @@ pub fn longest() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Silent;
+    use crate::run::{Lines, Silent};
 
     #[test]
     fn a_trial_under_way_has_its_settings() {
@@ -110,29 +110,15 @@ mod tests {
         assert!(under_way().values().all(|(_, trial)| !trial.contains("toy.endless")));
     }
 
-    /// Collects announced lines.
-    #[derive(Default)]
-    struct Lines(Mutex<Vec<String>>);
-
-    impl Progress for Lines {
-        fn start(&self, _label: &str, _total: u64) {}
-        fn advance(&self, _steps: u64) {}
-        fn announce(&self, line: &str) {
-            self.0.lock().unwrap().push(line.to_string());
-        }
-        fn finish(&self) {}
-    }
-
     #[test]
     fn the_time_of_the_others_is_announced_once() {
         let lines = Lines::default();
         let watch = Watch::new("aot.lemma1", 101, &lines);
         watch.trial(0, "", || Ok(())).unwrap();
         watch.announce(Duration::from_secs(9));
-        assert!(lines.0.lock().unwrap().is_empty());
+        assert!(lines.lines().is_empty());
         watch.announce(Duration::from_secs(180));
         watch.announce(Duration::from_secs(360));
-        let announced = lines.0.into_inner().unwrap();
-        assert_eq!(announced, ["aot.lemma1: 1 of 101 trials took 3 minutes; the others take about 5 hours"]);
+        assert_eq!(lines.lines(), ["aot.lemma1: 1 of 101 trials took 3 minutes; the others take about 5 hours"]);
     }
 }

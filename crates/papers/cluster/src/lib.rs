@@ -4,6 +4,7 @@
 //! with their settings, and the [`quantities`] they share. The law of motion is that of [`attnlab_theory::particles`].
 
 pub mod claims;
+#[cfg(not(target_family = "wasm"))]
 pub mod experiments;
 pub mod formulas;
 pub mod quantities;
@@ -92,12 +93,15 @@ const TERMS: &[(&str, &str)] = &[
 
 /// Everything in this room.
 pub fn room() -> Room {
-    Room::new("cluster", PAPERS)
+    let room = Room::new("cluster", PAPERS)
         .subjects(&["clustering", "particles", "long contexts"])
         .claims(claims::all())
-        .experiments(experiments::entries())
         .formulas(formulas::formulas())
-        .terms(TERMS)
+        .terms(TERMS);
+    // Some work on files, which a browser has not.
+    #[cfg(not(target_family = "wasm"))]
+    let room = room.experiments(experiments::entries());
+    room
 }
 
 #[cfg(test)]

@@ -62,3 +62,12 @@ pub const START: Quantity<f64> =
 pub const PARTS: [&str; 6] = ["circle", "sphere", "path", "duration", "layers", "contexts"];
 /// Part of an experiment that a cell belongs to.
 pub const PART: Quantity<Word> = Quantity::word("part", "", "part of the experiment", &PARTS);
+/// Words of [`VARIANT`].
+pub const VARIANTS: [&str; 4] = ["trained", "untrained", "law", "uniform"];
+/// Tokens of `cluster_network`.
+pub const VARIANT: Quantity<Word> = Quantity::word(
+    "variant",
+    "",
+    "trained: the network as given; untrained: random weights; law: SA at β from the directions of the embedding; uniform: on the sphere",
+    &VARIANTS,
+);

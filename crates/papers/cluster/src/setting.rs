@@ -130,21 +130,26 @@ impl Settled {
     }
 }
 
-/// Integrates to the event, to rest (a speed below `slow`) or to the time `end`, in stages of which each is twice as long as
-/// all before it: after each the speed is looked at.
+/// Integrates until `event` is 0 or less, as it may be at the start, to rest (a speed below `slow`) or to the time `end`, in
+/// stages of which each is twice as long as all before it: the speed is tested after each.
 ///
 /// # Errors
 /// As [`Flow::watched`].
 pub fn settled(field: &dyn VectorField, start: &[f64], end: f64, slow: f64, event: Level) -> Result<Settled> {
     let (mut state, mut now) = (start.to_vec(), 0.0);
+    // The integrator sees a change of sign alone.
+    let mut reached = (event(start) <= 0.0).then_some(0.0);
     loop {
         let until = (3.0_f64 * now).clamp(1.0_f64.min(end), end);
-        let path = flow().within(1e-9).watched(field, &state, &[until - now], Watch::until(event))?;
-        state = path.end().to_vec();
+        if reached.is_none() {
+            let path = flow().within(1e-9).watched(field, &state, &[until - now], Watch::until(event))?;
+            state = path.end().to_vec();
+            let ended = (event(&state) <= 0.0).then_some(until);
+            reached = path.event.as_ref().map(|(t, _)| now + t).or(ended);
+        }
         let mut rates = vec![0.0; state.len()];
         field.rate(&state, &mut rates);
         let speed = rates.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-        let reached = path.event.as_ref().map(|(t, _)| now + t);
         if reached.is_some() || speed <= slow || until >= end {
             return Ok(Settled { reached, state, speed, slow });
         }
@@ -155,4 +160,34 @@ pub fn settled(field: &dyn VectorField, start: &[f64], end: f64, slow: f64, even
 /// Makes the outcome of a trial whose numbers leave the range of f64.
 pub fn not_finite() -> Outcome {
     Outcome::failed(&Error::undefined("a number of the trial is not finite"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// x' = −x.
+    struct Decay;
+
+    impl VectorField for Decay {
+        fn dim(&self) -> usize {
+            1
+        }
+
+        fn rate(&self, x: &[f64], out: &mut [f64]) {
+            out[0] = -x[0];
+        }
+    }
+
+    #[test]
+    fn an_event_may_be_over_at_the_start() {
+        let reached = |start: f64, level: f64| {
+            let run = settled(&Decay, &[start], 50.0, 1e-8, &|x: &[f64]| x[0] - level);
+            run.unwrap().reached
+        };
+        assert_eq!(reached(0.1, 0.2), Some(0.0));
+        assert_eq!(reached(0.2, 0.2), Some(0.0));
+        assert!((reached(1.0, 0.25).unwrap() - 4.0_f64.ln()).abs() < 1e-6);
+        assert_eq!(reached(1.0, -1.0), None);
+    }
 }

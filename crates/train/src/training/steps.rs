@@ -175,16 +175,22 @@ pub fn train(
     while run.state.step < plan.steps {
         run.step()?;
         let step = run.state.step;
+        // Before the checkpoint: after a kill between the two the step is taken and told again. A curve that cannot be
+        // written costs no checkpoint.
+        let told = match step.is_multiple_of(plan.report_every) || step == plan.steps {
+            true => {
+                let TrainingHistory { steps, losses, held_out, .. } = &run.state.history;
+                context.report(&mut clock, label, &TrainingCurve::new(plan.steps, steps, losses, held_out))
+            }
+            false => Ok(()),
+        };
         let stopped = context.progress.stopped();
         if step == plan.steps || step.is_multiple_of(plan.checkpoint_every) || stopped {
             run.save()?;
         }
+        told?;
         if stopped && step < plan.steps {
             return Err(Error::Stopped { done: step, all: plan.steps, what: "steps", kept: run.checkpoints.is_some() });
-        }
-        if step.is_multiple_of(plan.report_every) || step == plan.steps {
-            let TrainingHistory { steps, losses, held_out, .. } = &run.state.history;
-            context.report(&mut clock, label, &TrainingCurve::new(plan.steps, steps, losses, held_out))?;
         }
     }
     Ok(Trained { model: run.trainer.model, history: run.state.history, resumed })

@@ -3,7 +3,7 @@
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::ranges::Ranges;
-use attnlab_lab::run::{Progress, Silent, TrainingCurve, TrialContext};
+use attnlab_lab::run::{Lines, Silent, TrainingCurve, TrialContext};
 use attnlab_theory::sample::Functions;
 use attnlab_train::model::{ComputeDevice, Input, Model, ModelConfig, preset};
 use attnlab_train::training::in_context::InContextTask;
@@ -13,7 +13,6 @@ use attnlab_train::training::{
     train,
 };
 use std::path::Path;
-use std::sync::Mutex;
 
 fn streams() -> Streams {
     Streams::new(3, "train", 0, 0)
@@ -57,19 +56,6 @@ fn plan(steps: u64) -> TrainingPlan {
 
 fn keeping<'a>(folder: &Path) -> TrialContext<'a> {
     TrialContext { folder: Some(folder.to_path_buf()), progress: &Silent }
-}
-
-/// The lines that a training tells.
-#[derive(Default)]
-struct Told(Mutex<Vec<String>>);
-
-impl Progress for Told {
-    fn start(&self, _label: &str, _total: u64) {}
-    fn advance(&self, _steps: u64) {}
-    fn line(&self, line: &str) {
-        self.0.lock().unwrap().push(line.to_string());
-    }
-    fn finish(&self) {}
 }
 
 fn values(model: &Model) -> Vec<Vec<f64>> {
@@ -219,14 +205,19 @@ fn a_resumed_run_is_the_same_to_the_bit() {
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     std::fs::write(&torn, bytes).unwrap();
-    let told = Told::default();
+    let told = Lines::default();
     let listening = TrialContext { progress: &told, ..keeping(folder.path()) };
     let again = run(&plan(11), &listening).unwrap();
-    let told = told.0.into_inner().unwrap();
+    let told = told.lines();
     let damaged = "step-000000011.safetensors is damaged: going on from the checkpoint before it";
     assert!(told.iter().any(|line| line.contains(damaged)), "{told:?}");
     assert_eq!((again.resumed, &again.history), (8, &whole.history));
     assert_eq!(values(&again.model), values(&whole.model));
+    // The curve of a step is there before its checkpoint, so that no kill leaves an older one beside it.
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::fs::create_dir(elsewhere.path().join("step-000000011.safetensors")).unwrap();
+    assert!(run(&plan(11), &keeping(elsewhere.path())).is_err());
+    assert_eq!(TrainingCurve::read(elsewhere.path()).unwrap().unwrap().step(), 11);
     // Other settings are refused, and nothing is touched.
     let other = TrainingPlan { clip: 2.0, ..plan(11) };
     let error = run(&other, &context).err().unwrap().to_string();

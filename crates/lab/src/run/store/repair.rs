@@ -2,8 +2,8 @@
 
 use super::lines::{Content, Lines};
 use super::owner::busy;
-use super::{Frame, Owner, Row, SUMMARY};
-use crate::run::files;
+use super::{CHECKPOINTS, Frame, Owner, Row, SUMMARY};
+use crate::run::{checkpoints, files};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::hash;
 use std::fs::{self, OpenOptions};
@@ -55,6 +55,7 @@ impl Repair {
     pub fn find(folder: &Path, frame: &Frame) -> Result<Repair> {
         let mut repair =
             Repair { leftovers: files::named(folder, |name| files::replaced_by(name).is_some())?, ..Repair::default() };
+        repair.leftovers.extend(checkpoints::leftovers(&folder.join(CHECKPOINTS))?);
         let files = super::row_files(folder)?;
         let mut rows: Vec<Seen> = vec![];
         for (file, path) in files.iter().enumerate() {
@@ -155,14 +156,15 @@ fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
     })
 }
 
-/// Deletes the temporary files that killed processes have left beside the rows. This process owns the folder, so that no
-/// other one is writing them; pictures and tables may be written by others.
+/// Deletes what killed processes have left beside rows and checkpoints. This process owns the folder, so that no other one is
+/// writing them; pictures and tables may be written by others.
 ///
 /// # Errors
 /// A folder that cannot be read.
 pub(super) fn delete_leftovers(folder: &Path) -> Result<()> {
     let of_run = |name: &str| files::is_of_run(name) || SUMMARY.contains(&name);
-    for path in files::named(folder, |name| files::replaced_by(name).is_some_and(of_run))? {
+    let of_rows = files::named(folder, |name| files::replaced_by(name).is_some_and(of_run))?;
+    for path in of_rows.into_iter().chain(checkpoints::leftovers(&folder.join(CHECKPOINTS))?) {
         // One that cannot be deleted only takes room, and `attnlab repair` names it.
         let _ = fs::remove_file(&path);
     }

@@ -4,7 +4,6 @@ mod law;
 #[cfg(feature = "train")]
 mod networks;
 pub(crate) mod parts;
-mod shared;
 
 use crate::PAPERS;
 use attnlab_lab::claim::Source;

@@ -16,83 +16,16 @@ use attnlab_core::stats::{Estimate, mean};
 use attnlab_lab::run::memory;
 use attnlab_lab::run::store::number;
 use attnlab_networks::transformer::{Recordings, TransformerArchitecture};
-use attnlab_networks::{Checkpoint, Tokenizer, Transformer, kind, layer};
+use attnlab_networks::{Checkpoint, Transformer, Windows, kind, layer};
 use attnlab_theory::measure::spectrum;
 use ndarray::{Array1, Array2, Axis, s};
 use serde_json::{Map, Value, json};
 
-/// Ids of a text in windows of equal length, each with the special tokens that the tokenizer puts around a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Windows {
-    ids: Vec<u32>,
-    window: usize,
-    skip: usize,
-}
-
-impl Windows {
-    /// Cuts the first ids of a text into windows of `window` ids, until they hold `tokens` of them. Of the residual
-    /// stream the first `skip` columns of every window are left out: in many networks they are sinks of attention,
-    /// a hundred times as long as others.
-    ///
-    /// # Errors
-    /// A text that is shorter than one window; a window that is no longer than its special tokens and `skip`, or longer
-    /// than the context of the network.
-    pub fn of_text(
-        text: &str,
-        tokenizer: &Tokenizer,
-        network: &TransformerArchitecture,
-        [tokens, window, skip]: [usize; 3],
-    ) -> Result<Self> {
-        let (plain, around) = (tokenizer.encode_plain(text)?, tokenizer.encode("")?);
-        // Special tokens before and after: those of the empty text, split where the text begins in its own ids.
-        let whole = tokenizer.encode(text)?;
-        let before = (0..=around.len()).find(|i| whole[*i..].starts_with(&plain));
-        let (before, after) = around.split_at(before.unwrap_or(0));
-        if window > network.context {
-            let allowed = format!("must be at most the context of the network, {}", network.context);
-            return Err(Error::invalid("window", window, allowed));
-        }
-        let least = around.len().saturating_add(skip).saturating_add(2);
-        if window < least {
-            let allowed = format!(
-                "must be at least {least}; {} special tokens and skip = {skip} leave nothing of a window",
-                around.len()
-            );
-            return Err(Error::invalid("window", window, allowed));
-        }
-        let room = window - around.len();
-        let wanted = tokens.div_ceil(window).max(1);
-        let ids: Vec<u32> =
-            plain.chunks_exact(room).take(wanted).flat_map(|chunk| [before, chunk, after].concat()).collect();
-        if ids.is_empty() {
-            let allowed =
-                format!("must have at least {room} tokens, one window; give a longer text or a smaller --window");
-            return Err(Error::invalid("text", format!("{} tokens", plain.len()), allowed));
-        }
-        Ok(Windows { ids, window, skip })
-    }
-
-    /// Returns N, the number of tokens that are inspected.
-    pub fn tokens(&self) -> usize {
-        self.ids.len() / self.window * (self.window - self.skip)
-    }
-
-    /// Returns the ids, window after window.
-    pub fn ids(&self) -> &[u32] {
-        &self.ids
-    }
-
-    /// Returns the number of tokens of a window, those that are left out of the residual stream among them.
-    pub fn window(&self) -> usize {
-        self.window
-    }
-
-    /// Returns the control: the ids of all windows in random order, so that every frequency stays and no context does.
-    pub fn shuffled(&self, streams: &Streams) -> Self {
-        let order: Vec<usize> = (0..self.ids.len()).collect();
-        let order = controls::shuffled(&order, &streams.child("tokens", 0));
-        Windows { ids: order.into_iter().map(|i| self.ids[i]).collect(), ..self.clone() }
-    }
+/// Returns the control of a text: the ids of all windows in random order, so that every frequency stays and no context
+/// does.
+pub fn shuffled(windows: &Windows, streams: &Streams) -> Windows {
+    let order: Vec<usize> = (0..windows.ids().len()).collect();
+    windows.reordered(&controls::shuffled(&order, &streams.child("tokens", 0)))
 }
 
 /// Records of one forward pass of every window, at all places.
@@ -131,14 +64,14 @@ impl Passes {
         let tokens = windows.tokens();
         memory::ensure("the residual streams of all places", Passes::bytes(a, tokens))?;
         let choice = Recordings::named(&["residual", "scores"])?;
-        let window = windows.window - windows.skip;
+        let window = windows.window() - windows.skip();
         let mut streams: Vec<Array2<f32>> = (0..=a.layers).map(|_| Array2::zeros((a.width, tokens))).collect();
         let mut observed = vec![vec![]; a.layers];
-        for (w, ids) in windows.ids.chunks_exact(windows.window).enumerate() {
+        for (w, ids) in windows.iter().enumerate() {
             let mut keep = |place: usize, stream: Option<Array2<f32>>| {
                 let stream = stream.ok_or_else(|| Error::undefined("the residual stream was not recorded"))?;
                 let columns = w * window..(w + 1) * window;
-                streams[place].slice_mut(s![.., columns]).assign(&stream.slice(s![.., windows.skip..]));
+                streams[place].slice_mut(s![.., columns]).assign(&stream.slice(s![.., windows.skip()..]));
                 Ok(())
             };
             let pass = network.forward_each(ids, &choice, |block| {

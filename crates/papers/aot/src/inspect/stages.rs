@@ -63,19 +63,7 @@ impl Stage<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Default)]
-    struct Lines(Mutex<Vec<String>>);
-
-    impl Progress for Lines {
-        fn start(&self, _label: &str, _total: u64) {}
-        fn advance(&self, _steps: u64) {}
-        fn line(&self, line: &str) {
-            // Rate and time left follow the clock.
-            self.0.lock().unwrap().push(line.split(", ").take(3).collect::<Vec<_>>().join(", "));
-        }
-        fn finish(&self) {}
-    }
+    use attnlab_lab::run::Lines;
 
     /// Draws come in batches of six at 95 %.
     #[test]
@@ -86,7 +74,9 @@ mod tests {
         (0..2).for_each(|_| fit.step());
         let draws = stages.draws("power", Plan { draws: 8, at_once: 1 }, 0.95);
         (0..7).for_each(|_| draws.step());
-        let lines = lines.0.into_inner().unwrap();
+        // Rate and time left follow the clock.
+        let lines: Vec<String> =
+            lines.lines().iter().map(|line| line.split(", ").take(3).collect::<Vec<_>>().join(", ")).collect();
         let name = "trained network, place 7";
         assert_eq!(lines[..2], [1, 2].map(|i| format!("{name}, fit: step {i} of 3")));
         assert_eq!(lines[2..8], [1, 2, 3, 4, 5, 6].map(|i| format!("{name}, power: step {i} of 6")));

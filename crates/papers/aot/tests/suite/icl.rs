@@ -66,5 +66,5 @@ fn a_small_run_has_every_row_and_figure() {
     }
     let figures = icl.figures(&report.rows).unwrap();
     let names: Vec<&str> = figures.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["icl_examples", "icl_training", "icl_shifted", "icl_depth"]);
+    assert_eq!(names, ["icl_examples", "icl_training", "icl_plateau", "icl_shifted", "icl_depth"]);
 }

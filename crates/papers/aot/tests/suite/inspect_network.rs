@@ -5,12 +5,12 @@
 
 use crate::drawn::{Files, command};
 use attnlab_aot::experiments::inspect_network::text_of;
-use attnlab_aot::inspect::network::{Passes, Windows, head_bases, head_findings, weight_findings};
+use attnlab_aot::inspect::network::{Passes, head_bases, head_findings, shuffled, weight_findings};
 use attnlab_core::npy;
 use attnlab_core::rng::{Streams, hash};
 use attnlab_lab::run::store;
 use attnlab_networks::transformer::Recordings;
-use attnlab_networks::{Checkpoint, Transformer};
+use attnlab_networks::{Checkpoint, Transformer, Windows};
 use attnlab_theory::measure::{labelled_snr, nearest_subspace, stable_rank};
 use ndarray::{Array1, Array2, Axis, s};
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ fn windows_cut_the_text_and_shuffling_keeps_the_frequencies() {
     let network = llama();
     let cut = windows(&network, [30, 16, 2]).unwrap();
     assert_eq!((cut.ids().len(), cut.tokens()), (32, 28));
-    let shuffled = cut.shuffled(&Streams::new(1, "t", 0, 0));
+    let shuffled = shuffled(&cut, &Streams::new(1, "t", 0, 0));
     let sorted = |w: &Windows| {
         let mut ids = w.ids().to_vec();
         ids.sort_unstable();

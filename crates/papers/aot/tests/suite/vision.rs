@@ -9,7 +9,7 @@ use attnlab_images::shapes::ShapeLaw;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::experiment::{self, Described, Experiment, RunOptions, RunReport};
 use attnlab_lab::run::Silent;
-use ndarray::Array1;
+use ndarray::{Array1, Array3, ArrayView2, Axis, s};
 use std::fs;
 use std::path::Path;
 
@@ -155,6 +155,53 @@ fn images_of_ones_own_are_read_resized_and_drawn() {
     assert!(rows[0].data.contains_key("trained.maps.0"));
     let figures = vision.figures(&rows).unwrap();
     assert!(figures[1].caption.contains("least entropy"));
+}
+
+/// Masks of the user's say which patches are inside; those that do not fit the images are refused.
+#[test]
+fn masks_of_the_users_judge_the_heads() {
+    let folder = tempfile::tempdir().unwrap();
+    let law = ShapeLaw { side: 16, classes: 2, size: 0.4, contrast: 0.5, noise: 0.1 };
+    let drawn = law.draw(40, &Streams::new(2, "test", 0, 0)).unwrap();
+    let stored = |name: &str, levels: Array3<u8>| {
+        let at = folder.path().join(name);
+        fs::create_dir(&at).unwrap();
+        let labels: Vec<i64> = drawn.labels()[..levels.dim().0].iter().map(|label| *label as i64).collect();
+        npy::write(&levels, fs::File::create(at.join("images.npy")).unwrap()).unwrap();
+        npy::write(&Array1::from(labels), fs::File::create(at.join("labels.npy")).unwrap()).unwrap();
+        at.join("images.npy").display().to_string()
+    };
+    let levels = Array3::from_shape_fn((40, 16, 16), |(i, y, x)| {
+        (255.0 * drawn.image(i).unwrap().intensities()[[0, y, x]]).round() as u8
+    });
+    // 0 and 1, as segmentations are often stored.
+    let inside = Array3::from_shape_fn((40, 16, 16), |(i, y, x)| u8::from(drawn.mask(i).unwrap()[[y, x]]));
+    let images = format!("images = {:?}", stored("images", levels));
+    let with = |masks: String| {
+        let masks = format!("masks = {masks:?}");
+        tiny(&[&images, &masks, "networks = [\"aot-v\"]", "validation = 0.2"]).unwrap()
+    };
+    let vision = with(stored("masks", inside.clone()));
+    let rows = complete(&*vision, &folder.path().join("out")).rows;
+    assert_eq!(rows[0].series("trained.quality").unwrap().len(), 2 * 2);
+    let lit = rows[0].series("mask.0").unwrap();
+    let patches = |index: usize| -> Vec<f64> {
+        let pieces = inside.index_axis(Axis(0), index).to_owned();
+        let half = |piece: ArrayView2<u8>| f64::from(u8::from(piece.iter().filter(|m| **m == 1).count() >= 8));
+        pieces.exact_chunks((4, 4)).into_iter().map(half).collect()
+    };
+    assert!((0..40).any(|index| patches(index) == lit), "{lit:?}");
+    assert!(vision.figures(&rows).unwrap()[1].caption.contains("largest quality"));
+
+    let refused = |vision: &dyn Experiment| vision.ready().unwrap_err().to_string();
+    let few = refused(&*with(stored("few", inside.slice(s![..39, .., ..]).to_owned())));
+    assert!(few.contains("it has 39 images in 2 classes, images has 40 images in 2 classes"), "{few}");
+    let small = with(stored("small", inside.slice(s![.., ..8, ..]).to_owned()));
+    let small = experiment::run(&*small, &folder.path().join("small-out"), &RunOptions::default(), &Silent);
+    let small = small.err().unwrap().to_string();
+    assert!(small.contains("8 x 16: must have the size of its image, 16 x 16"), "{small}");
+    let alone = tiny(&["masks = \"masks\""]).err().unwrap().to_string();
+    assert!(alone.contains("masks = masks: must be empty without images"), "{alone}");
 }
 
 /// Training goes on from another run's networks, seed by seed, at other patches and classes, and a run judges at other

@@ -1,6 +1,7 @@
 //! The experiments of this room: a folder each, with code, pictures and `settings.toml`.
 
 mod arcs;
+mod shape;
 
 attnlab_lab::experiments! {
     trajectories::Trajectories,
@@ -8,4 +9,5 @@ attnlab_lab::experiments! {
     long_contexts::LongContexts,
     first::FirstClusters,
     collapse::Collapse,
+    network::OfNetwork,
 }

@@ -5,9 +5,26 @@ use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::experiment::{self, Experiment, RunOptions};
 use attnlab_lab::figure::{self, Figure};
 use attnlab_lab::run::{Row, Silent};
+use attnlab_networks::transformer::Recordings;
+use attnlab_networks::{Transformer, Windows, text};
+use ndarray::s;
+
+/// The tiny random Llama whose forward pass is held to that of its reference implementation, and a text.
+macro_rules! files {
+    () => {
+        concat!(
+            "network = '",
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../networks/tests/data/llama.gguf'\n",
+            "text = '",
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../networks/tests/data/passage.txt'"
+        )
+    };
+}
 
 /// The experiments at settings of a second or two at most.
-const SMALL: [(&str, &str); 5] = [
+const SMALL: [(&str, &str); 6] = [
     (
         "cluster_trajectories",
         "trials = 2\ncircle_tokens = 12\nsphere_tokens = 8\ncircle_betas = [4.0]\nsphere_betas = [4.0]\nuntil = 1e3\npoints = 9",
@@ -16,6 +33,7 @@ const SMALL: [(&str, &str); 5] = [
     ("cluster_long_contexts", "trials = 2\ncontexts = [50, 200]\ngammas = [0.2, 2.0]\npairs = 20"),
     ("cluster_first", "trials = 2\ntokens = 200\nbetas = [2.0, 8.0]"),
     ("cluster_collapse", "trials = 2\ndim = 8\nlayers = 3\ntokens = 12\ncontexts = [8, 32]"),
+    ("cluster_network", concat!("trials = 2\nwindow = 24\nbetas = [2.0]\n", files!())),
 ];
 
 fn small(id: &str) -> Box<dyn Experiment> {
@@ -116,5 +134,72 @@ fn residuals_stay_below_the_bound() {
             // Between 6e-6 and 3e-5 in Python for n = 32 and d = 16.
             assert!(pair[0] > 1.0 || ratio > 1e-7, "{pair:?} {constant}");
         }
+    }
+}
+
+/// The tokens of a network are those of its forward pass, the law starts from its embedding, and uniform tokens are what
+/// chance alone gives.
+#[test]
+fn a_network_is_measured_at_every_place() {
+    let rows = run(&*small("cluster_network"), 2);
+    let of = |variant: &str| rows.iter().find(|row| row.word("variant").unwrap() == variant).unwrap();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../networks/tests/data/");
+    let network = Transformer::open(format!("{folder}llama.gguf").as_ref()).unwrap();
+    let passage = text::read(format!("{folder}passage.txt").as_ref(), 1 << 20, "").unwrap();
+    let windows =
+        Windows::of_text(&passage, &network.tokenizer().unwrap(), network.architecture(), [24, 24, 1]).unwrap();
+    let pass = network.forward(windows.ids(), &Recordings::all()).unwrap();
+    let places = std::iter::once(&pass.embedding).chain(pass.layers.iter().map(|layer| &layer.residual));
+    for (place, stream) in places.enumerate() {
+        // Term by term, without the first token.
+        let z = stream.as_ref().unwrap().slice(s![.., 1..]).mapv(f64::from);
+        let (n, mut energy, mut sum, mut closest) = (z.ncols(), 0.0, 0.0, f64::INFINITY);
+        for i in 0..n {
+            for j in 0..n {
+                let (a, b) = (z.column(i), z.column(j));
+                let cosine = a.dot(&b) / (a.dot(&a) * b.dot(&b)).sqrt();
+                energy += (4.0 * (cosine - 1.0)).exp() / (n * n) as f64;
+                if i != j {
+                    sum += cosine / (n * (n - 1)) as f64;
+                }
+                if windows.ids()[i + 1] != windows.ids()[j + 1] {
+                    closest = f64::min(closest, cosine.acos());
+                }
+            }
+        }
+        let found = |name: &str| of("trained").series(name).unwrap()[place];
+        for (name, plain) in [("energy", energy), ("mean_cosine", sum), ("closest", closest)] {
+            assert!((found(name) - plain).abs() < 1e-9, "{name} at {place}: {} {plain}", found(name));
+        }
+    }
+    for name in ["groups", "energy", "effective_rank", "closest", "neighbour", "mean_cosine"] {
+        let [trained, law] = ["trained", "law"].map(|variant| of(variant).series(name).unwrap());
+        assert!((trained[0] - law[0]).abs() < 1e-9 * trained[0].abs(), "{name}: {trained:?} {law:?}");
+        assert_eq!(trained.len(), network.architecture().layers + 1);
+        assert_eq!(trained.len(), law.len());
+        assert_eq!(of("uniform").series(name).unwrap().len(), 1);
+    }
+    // The mean of 253 cosines of variance 1/d, nearly independent.
+    let d = network.architecture().width as f64;
+    let chance = of("uniform").series("mean_cosine").unwrap()[0];
+    assert!(chance.abs() < 5.0 / (253.0 * d).sqrt(), "{chance}");
+}
+
+#[test]
+fn a_network_and_a_text_are_asked_for() {
+    let catalogue = Catalogue::new().with(attnlab_cluster::room());
+    let refused = |set: &str| {
+        let experiment = catalogue.experiment("cluster_network").unwrap().configure(true, None, &set.parse().unwrap());
+        experiment.unwrap().ready().unwrap_err().to_string()
+    };
+    assert_eq!(refused(""), "network = \"\": must be a path. Give it with --set network=PATH");
+    assert_eq!(refused("network = 'n'"), "text = \"\": must be a path. Give it with --set text=PATH");
+    for (set, part) in [
+        ("trials = 4000\nwindow = 24\n", "trials = 4000: must be at most "),
+        ("window = 24\nskip = 30\n", "window = 24: must be at least "),
+        ("window = 100000\n", "window = 100000: must be at most the context"),
+    ] {
+        let message = refused(&format!("{set}{}", files!()));
+        assert!(message.starts_with(part), "{message}");
     }
 }

@@ -8,13 +8,12 @@ mod pictures;
 
 pub(crate) use pictures::{choice, numbered};
 
-use super::shared::Shared;
 use crate::PAPERS;
 use crate::evaluate::cost::measure;
 use crate::evaluate::{Detokeniser, Passes, Task, special_before};
 use attnlab_core::input;
 use attnlab_core::stats::validate_level;
-use attnlab_lab::experiment::{Described, Experiment};
+use attnlab_lab::experiment::{Described, Experiment, Shared};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext};

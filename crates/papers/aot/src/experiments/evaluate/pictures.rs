@@ -83,8 +83,7 @@ pub(super) fn figures(settings: &Evaluate, rows: &[Row]) -> Result<Vec<Figure>> 
     words.sort();
     words.dedup();
     let words: Vec<String> = words.into_iter().map(|(n, words)| format!("{n}: {words}")).collect();
-    let network = settings.network.file_stem().unwrap_or_default();
-    let network = network.to_string_lossy().replace(['*', '_'], " ");
+    let network = attnlab_networks::title(&settings.network);
     let title = format!("{network} on {}, by reading", settings.task.name());
     Ok(vec![Figure::page(Evaluate::NAME, title, panels.len().clamp(1, 2), panels).captioned(format!(
         "Bars: {} % intervals (accuracy: exact, over items; losses: Student, over passages or blocks of one window); \

@@ -20,6 +20,7 @@ use attnlab_train::training::{Curriculum, TrainingPlan, train};
 mod bands;
 mod depth;
 mod pictures;
+mod plateau;
 
 settings! {
     /// Figures 6 and 7 with all their settings.

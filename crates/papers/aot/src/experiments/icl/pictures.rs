@@ -1,7 +1,7 @@
 //! The figures of `icl`, from its rows.
 
 use super::bands::ENDS;
-use super::{BASELINES, Icl};
+use super::{BASELINES, Icl, plateau};
 use crate::experiments::networks::{depth_caption, depth_panels, label, look, schedule};
 use crate::quantities::*;
 use attnlab_core::error::Result;
@@ -12,7 +12,8 @@ use attnlab_train::training::Ramp;
 
 pub fn figures(settings: &Icl, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells("icl", rows)?;
-    let mut figures = vec![by_examples(settings, &cells)?, losses(settings, &cells)?, shifted(settings, &cells)?];
+    let mut figures = vec![by_examples(settings, &cells)?, losses(settings, &cells)?];
+    figures.extend([plateau::figure(settings, &cells)?, shifted(settings, &cells)?]);
     figures.extend(depth(settings, &cells)?);
     Ok(figures)
 }
@@ -43,7 +44,7 @@ fn curve(cell: &[Row], name: &str) -> Result<Vec<Point>> {
 const INTERVAL: &str = "widest of the seeds' 5-95 % bootstrap bands over prompts";
 
 /// The networks of one class: name and rows.
-fn networks<'a>(cells: &[&'a [Row]], class: &str) -> Result<Vec<(&'a str, &'a [Row])>> {
+pub(super) fn networks<'a>(cells: &[&'a [Row]], class: &str) -> Result<Vec<(&'a str, &'a [Row])>> {
     let mut networks = by_word(&with_word(cells, FUNCTIONS, class), MODEL)?;
     networks.retain(|(model, _)| *model != BASELINES);
     Ok(networks)
@@ -69,7 +70,8 @@ fn compared(mut panel: Panel, cells: &[&[Row]], law: &str, shown: &[String]) -> 
     Ok(panel)
 }
 
-fn training(settings: &Icl) -> String {
+/// Sizes and plan of the trainings, for captions.
+pub(super) fn training(settings: &Icl) -> String {
     let Icl { dim, width, heads, plan, seeds, .. } = settings;
     let plan = schedule(plan, "prompts");
     format!("*d* = {dim}, width {width}, {heads} heads, {plan}, {seeds} seeds; layers: {}.", depths(settings))

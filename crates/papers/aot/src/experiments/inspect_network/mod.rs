@@ -7,16 +7,15 @@ mod pictures;
 
 pub use opened::text_of;
 
-use super::shared::Shared;
 use crate::PAPERS;
-use crate::inspect::network::{CONTROLS, Passes, Windows, head_findings, weight_findings};
+use crate::inspect::network::{CONTROLS, Passes, head_findings, weight_findings};
 use crate::inspect::{Fitting, OfNetwork, Stages, bytes, inspect_place};
-use attnlab_lab::experiment::{Described, Experiment, Identity};
+use attnlab_lab::experiment::{Described, Experiment, Identity, Shared};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, memory};
 use attnlab_networks::transformer::TransformerArchitecture;
-use attnlab_networks::{Checkpoint, Transformer, sha256};
+use attnlab_networks::{Checkpoint, Transformer, Windows, sha256};
 use opened::Cache;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 
 use super::InspectNetwork;
 use crate::inspect::Memo;
-use crate::inspect::network::{Passes, Place, Windows};
+use crate::inspect::network::{Passes, Place, shuffled};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
-use attnlab_networks::{Checkpoint, Transformer, sha256, text};
+use attnlab_networks::{Checkpoint, Transformer, Windows, sha256, text};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -62,7 +62,7 @@ impl Cache {
         let pair = match variant {
             "trained" => return Ok((network, windows)),
             "untrained" => (Arc::new(network.untrained(&streams)), windows),
-            "shuffled" => (network, Arc::new(windows.shuffled(&streams))),
+            "shuffled" => (network, Arc::new(shuffled(&windows, &streams))),
             other => {
                 let allowed = "must be trained, untrained or shuffled";
                 return Err(Error::invalid("variant", other, allowed));

@@ -16,8 +16,7 @@ const MOST_MATRICES: usize = 9;
 pub fn figures(settings: &InspectNetwork, rows: &[Row]) -> Result<Vec<Figure>> {
     let rows: Vec<&Row> = cells(InspectNetwork::NAME, rows)?.iter().map(|cell| &cell[0]).collect();
     let along = Along { rows: &rows, last: settings.places.saturating_sub(1) };
-    let network = settings.network.file_stem().unwrap_or_default();
-    let network = network.to_string_lossy().replace('*', "i").replace('_', " ");
+    let network = attnlab_networks::title(&settings.network);
     let percent = 100.0 * settings.fitting.level;
     let of_tokens = |title, y, name: &str| drawn(along.variants(title, Axis::linear(y), |row| number(&row.data, name)));
     let panels = vec![

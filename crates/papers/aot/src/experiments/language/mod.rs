@@ -8,11 +8,10 @@
 
 use super::LANGUAGE as LISTED;
 use super::networks::{held_out, history, record_depth, training_memory};
-use super::shared::Shared;
 use crate::corpus::Corpus;
 use crate::quantities::*;
 use attnlab_core::stats;
-use attnlab_lab::experiment::{Described, Experiment};
+use attnlab_lab::experiment::{Described, Experiment, Shared};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, store};

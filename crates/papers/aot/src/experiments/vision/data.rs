@@ -10,7 +10,7 @@ use attnlab_images::transforms::{Augmentation, CropLaw, RandAugment, Resampling,
 use attnlab_images::{Image, LabelledImages, flattened, open};
 use attnlab_lab::run::memory;
 use attnlab_train::training::images::ImageView;
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView2, Axis};
 use std::path::Path;
 
 /// Mean and standard deviation to which intensities are normalised: those of a uniform law on [0, 1] are .5 and .29.
@@ -39,28 +39,58 @@ attnlab_lab::settings! {
     }
 }
 
-/// Images, with the pixels of their shapes where they are drawn.
+/// Images, with the pixels of their shapes where they are known.
 pub(super) enum Images {
     Drawn(DrawnShapes),
-    Given(Box<dyn LabelledImages>),
+    Given { images: Box<dyn LabelledImages>, masks: Option<Box<dyn LabelledImages>> },
 }
 
 impl Images {
     pub(super) fn all(&self) -> &dyn LabelledImages {
         match self {
             Images::Drawn(drawn) => drawn,
-            Images::Given(images) => images.as_ref(),
+            Images::Given { images, .. } => images.as_ref(),
         }
     }
 
-    /// The patches of an image that belong to its shape by at least half.
-    pub(super) fn mask(&self, index: usize, patch: usize) -> Option<Vec<bool>> {
-        let Images::Drawn(drawn) = self else {
-            return None;
-        };
-        let mask = drawn.mask(index)?;
-        let lit = |piece: ndarray::ArrayView2<bool>| 2 * piece.iter().filter(|m| **m).count() >= patch * patch;
-        Some(mask.exact_chunks((patch, patch)).into_iter().map(lit).collect())
+    /// The images of a path, with the masks of another, which is empty where there are none.
+    fn open(path: &str, masks: &str) -> Result<Self> {
+        let images = open(Path::new(path))?.images;
+        if masks.is_empty() {
+            return Ok(Images::Given { images, masks: None });
+        }
+        let opened = open(Path::new(masks))?.images;
+        if (opened.class_names(), opened.labels()) != (images.class_names(), images.labels()) {
+            let [has, needs] =
+                [&opened, &images].map(|all| format!("{} images in {} classes", all.count(), all.class_names().len()));
+            let allowed = format!(
+                "must hold a mask for every image, in classes of the same names; it has {has}, images has {needs}"
+            );
+            return Err(Error::invalid("masks", masks, allowed));
+        }
+        Ok(Images::Given { images, masks: Some(opened) })
+    }
+
+    /// The pixels of an image, resized and cropped to a side, that belong to its shape.
+    fn shape(&self, index: usize, side: usize) -> Result<Option<Array2<bool>>> {
+        match self {
+            Images::Drawn(drawn) => Ok(drawn.mask(index).cloned()),
+            Images::Given { masks: None, .. } => Ok(None),
+            Images::Given { images, masks: Some(masks) } => {
+                let (image, mask) = (images.image(index)?, masks.image(index)?);
+                let [(_, height, width), (_, rows, columns)] = [image.dim(), mask.dim()];
+                if (rows, columns) != (height, width) {
+                    let allowed = format!("must have the size of its image, {height} x {width}");
+                    return Err(Error::invalid(format!("mask {index}"), format!("{rows} x {columns}"), allowed));
+                }
+                let inside = mask.intensities().map_axis(Axis(0), |channels| channels.iter().any(|x| *x != 0.0));
+                let levels = inside.mapv(|inside| if inside { u8::MAX } else { 0 });
+                let transforms = Augmentation { transforms: Vision::to_size(side).to_vec() };
+                let levels = Image::from_bytes(levels.insert_axis(Axis(0)))?;
+                let seen = transforms.apply(&levels, &Streams::new(0, "view", 0, 0), 0, 0)?.intensities();
+                Ok(Some(seen.index_axis(Axis(0), 0).mapv(|x| x > 0.5)))
+            }
+        }
     }
 }
 
@@ -72,6 +102,17 @@ pub(super) struct Data {
     pub(super) augmentation: Augmentation,
     /// C.
     pub(super) channels: usize,
+    side: usize,
+}
+
+impl Data {
+    /// The patches of an image that belong to its shape by at least half; None where shapes are unknown.
+    pub(super) fn mask(&self, index: usize) -> Result<Option<Vec<bool>>> {
+        let patch = self.view.patch;
+        let lit = |piece: ArrayView2<bool>| 2 * piece.iter().filter(|m| **m).count() >= patch * patch;
+        let shape = self.images.shape(index, self.side)?;
+        Ok(shape.map(|shape| shape.exact_chunks((patch, patch)).into_iter().map(lit).collect()))
+    }
 }
 
 impl Vision {
@@ -80,7 +121,7 @@ impl Vision {
         let shared = streams.of_cell(0).of_trial(0).child("images", 0);
         let images = match self.images.as_str() {
             "" => Images::Drawn(self.shape_law().draw(self.shapes.count, &shared)?),
-            path => Images::Given(open(Path::new(path))?.images),
+            path => Images::open(path, &self.masks)?,
         };
         let labelled = images.all();
         let parts = stratified(labelled.labels(), labelled.class_names(), self.validation, self.test, &shared)?;
@@ -91,6 +132,7 @@ impl Vision {
             images,
             parts,
             channels,
+            side: self.side,
         })
     }
 

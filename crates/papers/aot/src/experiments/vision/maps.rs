@@ -55,7 +55,7 @@ pub(super) fn record(
     }
     for (i, index) in shown_images.iter().enumerate() {
         findings.insert(format!("shown.{i}"), store::series(&shown(data, *index)?));
-        if let Some(mask) = data.images.mask(*index, data.view.patch) {
+        if let Some(mask) = data.mask(*index)? {
             let mask: Vec<f64> = mask.iter().map(|m| f64::from(u8::from(*m))).collect();
             findings.insert(format!("mask.{i}"), store::series(&mask));
         }
@@ -105,26 +105,29 @@ fn entropy(weights: ArrayView1<f64>) -> f64 {
     weights.iter().map(share).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
 }
 
-/// Mean quality (blocks, heads) over images whose shape has a patch; None where shapes are unknown.
+/// Mean quality (blocks, heads) over the images with patches inside and outside their shapes; None where there are none.
 fn qualities(data: &Data, model: &Model, indices: &[usize]) -> Result<Option<Array2<f64>>> {
     let config = model.config();
     let mut sums = Array2::zeros((config.layers, config.heads));
-    let mut counted = 0.0;
+    let mut counted = 0;
     for index in indices {
-        let Some(mask) = data.images.mask(*index, data.view.patch) else {
+        let Some(mask) = data.mask(*index)? else {
             return Ok(None);
         };
         if mask.iter().all(|m| *m) || !mask.contains(&true) {
             continue;
         }
-        counted += 1.0;
+        counted += 1;
         for (block, maps) in attention(data, model, *index)?.iter().enumerate() {
             for (head, weights) in maps.rows().into_iter().enumerate() {
                 sums[[block, head]] += area_under_curve(weights, &mask);
             }
         }
     }
-    Ok(Some(sums / f64::max(counted, 1.0)))
+    if counted == 0 {
+        return Ok(None);
+    }
+    Ok(Some(sums / f64::from(counted)))
 }
 
 /// The probability that a weight inside the mask is larger than one outside, ties one half.

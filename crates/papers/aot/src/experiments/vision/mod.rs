@@ -35,6 +35,7 @@ settings! {
         pub networks: Vec<String> = names,
         pub equal_parameters: bool,
         pub images: String,
+        pub masks: String,
         pub start: String,
         pub validation: f64 = within("(0, 1)"),
         pub test: f64 = within("(0, 1)"),
@@ -210,6 +211,10 @@ impl Experiment for Vision {
         self.check_augmentation()?;
         if self.images.is_empty() {
             self.shape_law().validate()?;
+            if !self.masks.is_empty() {
+                let allowed = "must be empty without images; drawn shapes have masks of their own";
+                return Err(Error::invalid("masks", &self.masks, allowed));
+            }
         }
         let networks = self.networks.iter().filter(|n| !is_baseline(n));
         networks.into_iter().try_for_each(|n| self.network(n, 1, 2)?.validate())

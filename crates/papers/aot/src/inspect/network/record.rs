@@ -15,12 +15,11 @@
 //!
 //! Blocks are counted from 1 and windows from 0. N is the whole window, with the tokens that `--skip` leaves out.
 
-use super::Windows;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::npy::{self, Element};
 use attnlab_lab::run::{disk, files, memory};
-use attnlab_networks::Transformer;
 use attnlab_networks::transformer::{OutputHead, RecordedLayer, Recordings};
+use attnlab_networks::{Transformer, Windows};
 use ndarray::{Array2, ArrayRef, Axis, Dimension, stack};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +30,7 @@ const ADVICE: &str = "Choose a folder that you may write with --out";
 
 /// Computes the size (bytes) of all files, but for their headers.
 pub fn bytes(network: &Transformer, windows: &Windows, quantities: &Recordings) -> u64 {
-    let count = (windows.ids().len() / windows.window()) as u64;
+    let count = windows.iter().len() as u64;
     let ids = memory::product(&[8, windows.ids().len() as u64]);
     memory::product(&[count, quantities.bytes(network.architecture(), windows.window())]).saturating_add(ids)
 }
@@ -112,13 +111,13 @@ pub fn write(network: &Transformer, windows: &Windows, quantities: &Recordings, 
     check(network, windows, quantities, folder)?;
     fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, ADVICE))?;
     let n = windows.window();
-    let count = windows.ids().len() / n;
+    let count = windows.iter().len();
     let digits = |most: usize| most.to_string().len();
     let (of_place, of_window) = (digits(network.architecture().layers), digits(count.saturating_sub(1)));
     let mut files = Files { folder, written: 0 };
     let ids = Array2::from_shape_fn((count, n), |(w, i)| i64::from(windows.ids()[w * n + i]));
     files.put("ids", &ids)?;
-    for (w, ids) in windows.ids().chunks_exact(n).enumerate() {
+    for (w, ids) in windows.iter().enumerate() {
         let end = format!("window-{w:0of_window$}");
         let pass = network.forward_each(ids, quantities, |block| {
             files.block(block, |kind, place| format!("{kind}-{place:0of_place$}.{end}"))

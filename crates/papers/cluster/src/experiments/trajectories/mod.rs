@@ -3,6 +3,7 @@
 mod pictures;
 
 use crate::PAPERS;
+use crate::experiments::shape;
 use crate::quantities::{BETA, PART, TOKENS};
 use crate::setting::uniform;
 use attnlab_lab::experiment::Experiment;
@@ -12,7 +13,6 @@ use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Flow, Method};
 use attnlab_theory::particles::{Normalisation, Particles, cosines, of_state, to_state};
-use ndarray::ArrayView2;
 use std::ops::Range;
 
 settings! {
@@ -44,31 +44,6 @@ impl Trajectories {
     }
 }
 
-/// Returns the group of each token: tokens are in one group if steps between tokens of inner product cos(link) or more,
-/// from their matrix (n, n), lead from one to the other. Groups are numbered by their first tokens.
-fn groups(cosines: ArrayView2<f64>, link: f64) -> Vec<usize> {
-    let (n, near) = (cosines.nrows(), link.cos());
-    let mut group = vec![None; n];
-    let mut count = 0;
-    for first in 0..n {
-        if group[first].is_some() {
-            continue;
-        }
-        group[first] = Some(count);
-        let mut open = vec![first];
-        while let Some(i) = open.pop() {
-            for j in 0..n {
-                if group[j].is_none() && cosines[[i, j]] >= near {
-                    group[j] = Some(count);
-                    open.push(j);
-                }
-            }
-        }
-        count += 1;
-    }
-    group.into_iter().flatten().collect()
-}
-
 /// Returns the longest runs of equal counts of two or more groups, with the longest first; times are log-spaced, so that
 /// the length of a run is a ratio of times.
 fn plateaus(counts: &[f64]) -> Vec<Range<usize>> {
@@ -81,11 +56,6 @@ fn plateaus(counts: &[f64]) -> Vec<Range<usize>> {
     }
     plateaus.sort_by_key(|run| std::cmp::Reverse(run.len()));
     plateaus
-}
-
-/// Energy $\frac1{n^2}\sum_{ij} e^{\beta(\langle x_i, x_j\rangle - 1)}$, 1 at a single point.
-fn energy(cosines: ArrayView2<f64>, beta: f64) -> f64 {
-    cosines.iter().map(|c| (beta * (c - 1.0)).exp()).sum::<f64>() / cosines.len() as f64
 }
 
 impl Experiment for Trajectories {
@@ -113,10 +83,10 @@ impl Experiment for Trajectories {
         for state in &path.states {
             let tokens = of_state(state, n)?;
             let cosines = cosines(tokens.view())?;
-            let groups = groups(cosines.view(), self.link);
-            counts.push(groups.iter().max().map_or(0.0, |last| *last as f64 + 1.0));
+            let groups = shape::groups(cosines.view(), self.link);
+            counts.push(shape::number_of_groups(&groups));
             labels.push(groups);
-            energies.push(energy(cosines.view(), beta));
+            energies.push(shape::energy(cosines.view(), beta));
             angles.extend(tokens.columns().into_iter().map(|x| x[1].atan2(x[0])));
             heights.extend(tokens.rows().into_iter().skip(2).flatten().copied());
         }
@@ -152,26 +122,10 @@ impl Experiment for Trajectories {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::array;
-
-    #[test]
-    fn groups_are_joined_by_steps() {
-        // Angles of 0, .1, .2 and π.
-        let c = |angle: f64| angle.cos();
-        let cosines = array![
-            [1.0, -1.0, c(0.1), c(0.2)],
-            [-1.0, 1.0, -c(0.1), -c(0.2)],
-            [c(0.1), -c(0.1), 1.0, c(0.1)],
-            [c(0.2), -c(0.2), c(0.1), 1.0],
-        ];
-        assert_eq!(groups(cosines.view(), 0.15), [0, 1, 0, 0]);
-        assert_eq!(groups(cosines.view(), 0.05), [0, 1, 2, 3]);
-        assert!((energy(cosines.view(), 0.0) - 1.0).abs() < 1e-15);
-    }
 
     #[test]
     fn plateaus_are_ordered_by_length() {
         assert_eq!(plateaus(&[9.0, 5.0, 5.0, 3.0, 3.0, 3.0, 1.0, 1.0, 1.0, 1.0]), [3..6, 1..3, 0..1]);
-        assert_eq!(plateaus(&[1.0, 1.0]), []);
+        assert!(plateaus(&[1.0, 1.0]).is_empty());
     }
 }

@@ -1,0 +1,87 @@
+//! Texts in windows of ids.
+
+use crate::Tokenizer;
+use crate::transformer::TransformerArchitecture;
+use attnlab_core::error::{Error, Result};
+
+/// Ids of a text in windows of equal length, each with the special tokens that the tokenizer puts around a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Windows {
+    ids: Vec<u32>,
+    window: usize,
+    skip: usize,
+}
+
+impl Windows {
+    /// Cuts the first ids of a text into windows of `window` ids, until they hold `tokens` of them. Of the residual
+    /// stream the first `skip` columns of every window are left out: in many networks they are sinks of attention,
+    /// a hundred times as long as others.
+    ///
+    /// # Errors
+    /// A text that is shorter than one window; a window that is no longer than its special tokens and `skip`, or longer
+    /// than the context of the network.
+    pub fn of_text(
+        text: &str,
+        tokenizer: &Tokenizer,
+        network: &TransformerArchitecture,
+        [tokens, window, skip]: [usize; 3],
+    ) -> Result<Self> {
+        let (plain, around) = (tokenizer.encode_plain(text)?, tokenizer.encode("")?);
+        // Special tokens before and after: those of the empty text, split where the text begins in its own ids.
+        let whole = tokenizer.encode(text)?;
+        let before = (0..=around.len()).find(|i| whole[*i..].starts_with(&plain));
+        let (before, after) = around.split_at(before.unwrap_or(0));
+        if window > network.context {
+            let allowed = format!("must be at most the context of the network, {}", network.context);
+            return Err(Error::invalid("window", window, allowed));
+        }
+        let least = around.len().saturating_add(skip).saturating_add(2);
+        if window < least {
+            let allowed = format!(
+                "must be at least {least}; {} special tokens and skip = {skip} leave nothing of a window",
+                around.len()
+            );
+            return Err(Error::invalid("window", window, allowed));
+        }
+        let room = window - around.len();
+        let wanted = tokens.div_ceil(window).max(1);
+        let ids: Vec<u32> =
+            plain.chunks_exact(room).take(wanted).flat_map(|chunk| [before, chunk, after].concat()).collect();
+        if ids.is_empty() {
+            let allowed =
+                format!("must have at least {room} tokens, one window; give a longer text or a smaller window");
+            return Err(Error::invalid("text", format!("{} tokens", plain.len()), allowed));
+        }
+        Ok(Windows { ids, window, skip })
+    }
+
+    /// Returns N, the number of tokens that are inspected.
+    pub fn tokens(&self) -> usize {
+        self.ids.len() / self.window * (self.window - self.skip)
+    }
+
+    /// Returns the ids, window after window.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// Returns the number of tokens of a window, those that are left out of the residual stream among them.
+    pub fn window(&self) -> usize {
+        self.window
+    }
+
+    /// Returns the ids of each window.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> {
+        self.ids.chunks_exact(self.window)
+    }
+
+    /// Returns the number of tokens that are left out at the start of every window.
+    pub fn skip(&self) -> usize {
+        self.skip
+    }
+
+    /// Returns the same windows with the ids in the order `order`, a permutation of their numbers.
+    pub fn reordered(&self, order: &[usize]) -> Self {
+        Windows { ids: order.iter().map(|i| self.ids[*i]).collect(), ..self.clone() }
+    }
+}
