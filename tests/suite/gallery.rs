@@ -302,3 +302,47 @@ fn pattern_superposition() {
     let words = format!("with the queries permuted {} of them do, and none before training", written(after, 2));
     assert_says(JOMA, &words);
 }
+
+/// Groups and effective rank at the embedding and after the last block, as they are and less the mean, and mean cosine.
+#[test]
+fn tokens_of_networks_as_particles() {
+    const PAGE: &str = "docs/real-networks.md";
+    let ends = |table: &[Mark], panel: &str, name: &str| {
+        let marks = series(table, panel, name);
+        [marks[0].y, marks.last().unwrap().y]
+    };
+    let whole = |x: f64| format!("{x:.0}");
+    // Two digits, and whole numbers from 10 on.
+    let rank = |x: f64| if x < 10.0 { format!("{x:.1}") } else { whole(x) };
+    let cosine = |x: f64| if x < 0.995 { written(x, 2) } else { format!("{x:.1}") };
+    for (network, words) in
+        [("", "SmolLM2-135M, 255 tokens"), ("_minilm", "MiniLM, 255 tokens"), ("_aot_mssa", "AoT-MSSA, 127 tokens")]
+    {
+        let [plain, centred] = ["", "_centred"].map(|centred| table(&format!("cluster_network{network}{centred}")));
+        for (name, words) in [("as given", words), ("random weights", "random weights")] {
+            let of =
+                |table: &[Mark], panel, write: &dyn Fn(f64) -> String| ends(table, panel, name).map(write).join(", ");
+            let (groups, ranks) = (of(&plain, "a", &whole), of(&plain, "c", &rank));
+            let cosines = of(&plain, "d", &cosine);
+            let less_mean = [of(&centred, "a", &whole), of(&centred, "c", &rank)].join(" | ");
+            assert_says(PAGE, &format!("| {words} | {groups} | {ranks} | {cosines} | {less_mean} |"));
+        }
+        let laws = |table: &[Mark], panel, write: &dyn Fn(f64) -> String| {
+            ["1", "4", "9"].map(|beta| write(ends(table, panel, &format!("law, β = {beta}"))[1])).join("; ")
+        };
+        let (groups, ranks) = (laws(&plain, "a", &whole), laws(&plain, "c", &rank));
+        let less_mean = [laws(&centred, "a", &whole), laws(&centred, "c", &rank)].join(" | ");
+        let cosines = laws(&plain, "d", &cosine);
+        assert_says(PAGE, &format!("| law, β = 1; 4; 9 | {groups} | {ranks} | {cosines} | {less_mean} |"));
+    }
+    let first =
+        |network: &str, name: &str| series(&table(network), "a", name).iter().position(|mark| mark.y == 1.0).unwrap();
+    let [smollm2, minilm] = ["cluster_network", "cluster_network_minilm"].map(|network| first(network, "law, β = 1"));
+    assert_says(PAGE, &format!("(after {smollm2} of SmolLM2's 30 blocks, {minilm} of MiniLM's 6)"));
+    let untrained = first("cluster_network", "random weights");
+    assert_says(PAGE, &format!("architecture with random weights after {untrained}."));
+    let angles = ends(&table("cluster_network_centred"), "f", "as given").map(|x| written(x, 2));
+    let uniform = series(&table("cluster_network_centred"), "f", "uniform tokens")[0].y;
+    let words = format!("from {} to {} radian (uniform tokens: {})", angles[0], angles[1], written(uniform, 2));
+    assert_says(PAGE, &words);
+}
