@@ -78,6 +78,9 @@ def check_claim(
     report: Any,
     toy: bool = False,
 ) -> Checked: ...
+def judge_on_arrays(
+    name: str, arrays: Mapping[str, Any], set: Mapping[str, Any], mutants: bool
+) -> dict[str, Any]: ...
 def run_trial(
     name: str, number: int, seed: int, set: Mapping[str, Any]
 ) -> tuple[str, list[Any], dict[str, Any]]: ...

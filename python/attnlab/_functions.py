@@ -141,6 +141,36 @@ def check(
     return Verdict(found)
 
 
+def on_arrays(
+    name: str,
+    arrays: Mapping[str, Any],
+    *,
+    mutants: bool = False,
+    set: Mapping[str, Any] | None = None,
+    **params: Any,
+) -> dict[str, Any]:
+    """Judges a claim about a layer on arrays of yours in place of draws, as `attnlab check --array` does.
+
+    `show(name)["arrays"]` lists what a claim takes: (d, N) with tokens as columns, or a list of arrays, one per head.
+    Returns the `verdict` ("holds", "fails" or "says nothing"), the numbers of cases that `holds` and `fails`, those that are
+    `silent` by reason, and the `closest` case with its two sides. With `mutants` the claim's false variants are judged on
+    the same arrays: one that does not fail cannot be told from the claim by them.
+
+    Raises ValueError for a claim about draws, an unknown, missing or ill-shaped array, and a parameter whose place an array
+    takes.
+
+    >>> found = on_arrays("memory.theorem5", {"patterns": np.array([[1.0, -1.0]]), "queries": np.array([[1.0]])}, beta=2.0)
+    >>> found["verdict"], found["holds"], found["closest"]["sides"]
+    ('holds', 1, '0.0359724 ≤ 0.0434185, tolerance 1e-11')
+    """
+    read = {
+        key: [_array(one) for one in value] if isinstance(value, (builtins.list, tuple)) else _array(value)
+        for key, value in arrays.items()
+    }
+    return _attnlab.judge_on_arrays(name, read, {**(set or {}), **params}, mutants)
+
+
+
 def list(what: str = "claims") -> _show.Entries:
     """Lists the catalogue: "claims", "formulas", "experiments", "papers", or the claims of a "prefix*".
 

@@ -1,5 +1,6 @@
 //! Checks of claims, and reports of them.
 
+use crate::arrays::matrix;
 use crate::background;
 use crate::claims::take_raised;
 use crate::convert::{Raised, map_of, number, optional, serialised, whole};
@@ -9,13 +10,13 @@ use attnlab_core::format::quoted;
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::claim::{Claim, Outcome, Relation};
+use attnlab_lab::claim::{Arrays, Claim, OnArrays, Outcome, Relation};
 use attnlab_lab::folder::Contents;
 use attnlab_lab::report::{self, Found, MutantResult, Report};
 use attnlab_lab::run::store::Manifest;
 use attnlab_lab::run::{CheckOptions, Progress, Row, check, mutant, store};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyString};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -150,6 +151,33 @@ pub fn check_claim(
         false => None,
     };
     run(py, report, move |meter| checked(&claim, &set, &options, seeds, meter))
+}
+
+/// Judges a claim about a layer on arrays of the caller.
+#[pyfunction]
+pub fn judge_on_arrays(
+    py: Python<'_>,
+    name: &str,
+    arrays: &Bound<'_, PyDict>,
+    set: &Bound<'_, PyDict>,
+    mutants: bool,
+) -> PyResult<Py<PyAny>> {
+    let claim = catalogue().claim(name).raised()?.clone();
+    let set = map_of(set)?;
+    let mut taken = Arrays::default();
+    for (name, value) in arrays.iter() {
+        let name: String = name.extract()?;
+        let matrices = match value.is_instance_of::<PyList>() {
+            true => value.try_iter()?.collect::<PyResult<Vec<_>>>()?,
+            false => vec![value],
+        };
+        for value in matrices {
+            taken.push(&name, matrix(&name, &value)?.view().to_owned());
+        }
+    }
+    taken.ensure_taken(std::iter::once(&*claim)).raised()?;
+    let found = run(py, None, move |_| OnArrays::judge(&*claim, &set, &taken, mutants))?;
+    serialised(py, &found)
 }
 
 /// Kind of an outcome, its parts, its witness.

@@ -29,6 +29,7 @@ fn _attnlab(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(inspection::inspect_tokens, module)?)?;
     module.add_function(wrap_pyfunction!(background::end, module)?)?;
     module.add_function(wrap_pyfunction!(checks::check_claim, module)?)?;
+    module.add_function(wrap_pyfunction!(checks::judge_on_arrays, module)?)?;
     module.add_function(wrap_pyfunction!(checks::run_trial, module)?)?;
     module.add_function(wrap_pyfunction!(checks::verdict_of_rows, module)?)?;
     module.add_function(wrap_pyfunction!(checks::write_report, module)?)?;

@@ -285,3 +285,27 @@ def test_cards():
     assert "open" in card.split("<summary>")[0]
     assert "aot.lemma1" in repr(found) and "interval" in dir(found) and "estimate" in dir(found)
     assert attnlab.list("aot.lemma1*")._repr_html_().startswith("<table>")
+
+
+def test_on_arrays(command):
+    """Two patterns on a line: an update of s is tanh(beta s), and a claim is judged as on the command line."""
+    x, q = np.array([[1.0, -1.0]]), np.array([[1.0, 0.2]])
+    np.save("x.npy", x)
+    np.save("q.npy", q)
+    found = attnlab.on_arrays("memory.theorem5", {"patterns": x, "queries": q}, beta=2.0, mutants=True)
+    arrays = ["--array", "patterns=x.npy", "--array", "queries=q.npy"]
+    [line] = command("check", "memory.theorem5", *arrays, "--set", "beta=2", "--mutants", "--json")
+    assert found == line
+    assert found["verdict"] == "holds" and found["mutants"] == {"three-quarters": "fails"}
+    assert found["closest"]["sides"].startswith(f"{1 - np.tanh(2):.6g} ")
+
+
+def test_on_arrays_of_several_heads(command):
+    rng = np.random.default_rng(0)
+    z, bases = rng.normal(size=(6, 9)), rng.normal(size=(3, 6, 2))
+    np.save("z.npy", z)
+    np.save("u.npy", bases)
+    found = attnlab.on_arrays("aot.mssa_is_mhsa", {"tokens": z, "bases": list(bases)}, phi="linear")
+    arrays = ["--array", "tokens=z.npy", "--array", "bases=u.npy"]
+    [line] = command("check", "aot.mssa_is_mhsa", *arrays, "--set", "phi=linear", "--json")
+    assert found == line and found["verdict"] == "holds"

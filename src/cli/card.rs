@@ -3,7 +3,7 @@
 use attnlab_core::format;
 use attnlab_core::format::wrapped;
 use attnlab_core::params::{Fallback, Spec};
-use attnlab_lab::claim::{Claim, Params, Schema};
+use attnlab_lab::claim::{ArraySpec, Claim, Params, Schema};
 use serde_json::{Map, Value, json};
 
 const WIDTH: usize = 100;
@@ -45,6 +45,7 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
         "range": sheet.range,
         "tolerance": sheet.tolerance,
         "parameters": parameters_json(&schema, defaults.as_ref()),
+        "arrays": claim.takes().iter().map(array_json).collect::<Vec<_>>(),
         "hypotheses": defaults.as_ref().map(|p| claim.hypotheses(p)),
         "trials": defaults.as_ref().map(|p| claim.default_trials(p)),
         "mutants": mutants,
@@ -78,6 +79,10 @@ pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value>
     schema.iter().map(entry).collect()
 }
 
+fn array_json(array: &ArraySpec) -> Value {
+    json!({ "name": array.name, "doc": array.meaning, "several": array.several, "replaces": array.replaces })
+}
+
 /// Returns the card of a claim as text.
 pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
     let sheet = claim.sheet();
@@ -104,6 +109,16 @@ pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
         lines.extend(hypotheses(claim, p));
     }
     lines.extend(parameter_lines(&schema, defaults.as_ref()));
+    let array = |a: &ArraySpec| {
+        let replaced =
+            if a.replaces.is_empty() { String::new() } else { format!("in place of {}", a.replaces.join(", ")) };
+        vec![format!("    {}", a.name), a.meaning.to_string(), replaced]
+    };
+    let arrays: Vec<_> = claim.takes().iter().map(array).collect();
+    if !arrays.is_empty() {
+        lines.push("\n  arrays, in place of draws (--array name=file)".into());
+        lines.extend(format::table(&arrays));
+    }
     let rows: Vec<_> = claim.mutants().iter().map(|m| vec![format!("    {}", m.name), m.says().to_string()]).collect();
     if !rows.is_empty() {
         lines.push("\n  mutants (false variants, which must be refuted)".into());

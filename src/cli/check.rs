@@ -1,5 +1,6 @@
 //! `attnlab check`: verdicts on claims.
 
+use super::on_arrays;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::{number, pairs, table, wrapped};
 use attnlab_lab::catalogue::Catalogue;
@@ -21,11 +22,14 @@ Examples:
   attnlab check 'aot.*' --json | jq .verdict     every claim whose id begins with aot.
   attnlab check --all
   attnlab check denoise.a23 --trials 20 --until-decided     20 trials, 40, 80, .. until they decide
+  attnlab check memory.theorem5 --array patterns=keys.npy --array queries=q.npy --set beta=0.125
+                                                 a claim about a layer on arrays of yours
 
 A verdict is supported, refuted, inconclusive (more trials are needed), out-of-scope (a hypothesis
 fails at these parameters), vacuous (nothing is promised) or failed (computations failed).
-`attnlab glossary` defines every word. Exit status 0: every verdict is the expected one; 1: some are
-not; 2: bad usage or input; 3: a check failed numerically; 130: stopped.";
+`attnlab glossary` defines every word. On arrays a statement holds, fails or says nothing; where it
+holds, it may fail on others. Exit status 0: every verdict is the expected one, on arrays: none fails;
+1: some are not; 2: bad usage or input; 3: a check failed numerically; 130: stopped.";
 
 /// Check claims by simulation and give verdicts
 #[derive(clap::Args, Debug)]
@@ -63,6 +67,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::mutant_seeds)]
     #[arg(allow_negative_numbers = true, requires = "mutants")]
     mutant_seeds: u64,
+    /// Judge a claim about a layer on a NumPy or safetensors file in place of draws; `attnlab show ID` lists what it takes
+    #[arg(long = "array", value_name = "NAME=FILE")]
+    #[arg(conflicts_with_all = ["all", "trials", "until_decided", "seed", "level", "beyond_hypotheses", "mutant_seeds"])]
+    arrays: Vec<String>,
     /// Print one JSON object per claim and line
     #[arg(long)]
     json: bool,
@@ -88,6 +96,19 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     let set = args.parameters.collect()?;
     let strict = !args.all && !args.ids.iter().any(|id| id.ends_with('*'));
     let sets = settings(&claims, &set, strict)?;
+    if !args.arrays.is_empty() {
+        let arrays = on_arrays::read(&args.arrays)?;
+        arrays.ensure_taken(claims.iter().map(|claim| &**claim))?;
+        let given = |claim: &Arc<dyn Claim>| {
+            strict || (!claim.takes().is_empty() && claim.takes().iter().all(|s| !arrays.several(s.name).is_empty()))
+        };
+        let fitting: Vec<_> = claims.into_iter().zip(sets).filter(|(claim, _)| given(claim)).collect();
+        if fitting.is_empty() {
+            let allowed = "must name a claim all of whose arrays are given; `attnlab show ID` lists them";
+            return Err(Error::invalid("ID", args.ids.join(" "), allowed));
+        }
+        return on_arrays::run(&fitting, &arrays, [args.mutants, args.json], out);
+    }
     let options = CheckOptions {
         seed: args.seed,
         trials: args.trials,
@@ -231,9 +252,9 @@ fn rounded(x: f64) -> f64 {
     format!("{x:.1e}").parse().unwrap_or(x)
 }
 
-const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 100;
 
-fn field(name: &str, text: &str) -> Vec<String> {
+pub(super) fn field(name: &str, text: &str) -> Vec<String> {
     let mut lines = wrapped(text, 14, WIDTH);
     if let Some(first) = lines.first_mut() {
         *first = format!("  {name:<12}{}", first.trim_start());

@@ -18,6 +18,7 @@ mod glossary;
 mod list;
 mod merge;
 mod new;
+mod on_arrays;
 mod open;
 mod repair;
 mod report;

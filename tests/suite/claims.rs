@@ -1,6 +1,6 @@
 //! Every claim in the registry: complete, as expected at its defaults, and able to fail.
 
-use attnlab::claim::{Claim, Domain, Params, VerdictKind};
+use attnlab::claim::{Arrays, Claim, Domain, OnArrays, Params, VerdictKind};
 use attnlab::run::{CheckOptions, Silent, check, mutants};
 use std::collections::HashSet;
 
@@ -125,4 +125,39 @@ fn impossible_settings_are_refused_with_advice() {
             assert!(refused.to_string().contains(spec.name), "{id}: {refused}");
         }
     });
+}
+
+/// Arrays of shapes that fit nothing, and of numbers at both ends of their range, are refused or judged, by every claim
+/// and mutant that takes arrays; and what an array takes the place of is a parameter of the claim.
+#[test]
+fn claims_on_arrays_judge_or_refuse_whatever_they_are_given() {
+    let (mut takers, mut holding) = (0, 0);
+    each(|claim, id| {
+        let (specs, schema) = (claim.takes(), claim.schema());
+        takers += usize::from(!specs.is_empty());
+        let mut held = 0;
+        for spec in specs {
+            let declared = |name: &&&str| schema.iter().any(|s| s.name == **name);
+            assert_eq!(spec.replaces.iter().filter(declared).count(), spec.replaces.len(), "{id}: {}", spec.name);
+        }
+        let shapes = [(0, 0), (1, 1), (2, 3), (3, 2)];
+        for (rows, columns) in shapes.iter().flat_map(|a| shapes.map(|b| (*a, b))) {
+            for size in [0.0, 0.5, 1e150, f64::MAX] {
+                let mut arrays = Arrays::default();
+                for (i, spec) in specs.iter().enumerate() {
+                    let entry = |(r, c): (usize, usize)| size * (1.0 - ((r + 2 * c) % 3) as f64);
+                    let shape = if i == 0 { rows } else { columns };
+                    arrays.push(spec.name, ndarray::Array2::from_shape_fn(shape, entry));
+                }
+                if let Ok(found) = OnArrays::judge(claim, &Default::default(), &arrays, true) {
+                    assert!(found.cases() > 0, "{id}");
+                    assert_eq!(found.fails, 0, "{id} is true: {found:?}");
+                    held += found.holds;
+                }
+            }
+        }
+        holding += usize::from(held > 0);
+    });
+    // Tokens of one row alone are left to the room of `cluster.rank_collapse`.
+    assert_eq!((takers, holding), (7, 6));
 }

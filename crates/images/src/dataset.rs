@@ -19,6 +19,11 @@ pub trait LabelledImages: Send + Sync {
         self.labels().len()
     }
 
+    /// Returns the name of image number `index`, that of its file without ending; None where images have no names.
+    fn name(&self, _index: usize) -> Option<&str> {
+        None
+    }
+
     /// Reads image number `index`.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! The names that a file with a claim or an experiment needs: `use attnlab_lab::prelude::*;`.
 
 pub use crate::claim::{
-    Bracket, Claim, Computed, Hypothesis, Judgement, Mutant, Outcome, Paper, Promise, Relation, Sheet, Source, Verdict,
-    VerdictKind, Witness, variants,
+    ArraySpec, Arrays, Bracket, Claim, Computed, Hypothesis, Judgement, Mutant, Outcome, Paper, Promise, Relation,
+    Sheet, Source, Verdict, VerdictKind, Witness, variants,
 };
 pub use crate::{settings, sheet, witness};
 pub use attnlab_core::error::{Error, Result};

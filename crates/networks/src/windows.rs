@@ -38,7 +38,7 @@ impl Windows {
         let least = around.len().saturating_add(skip).saturating_add(2);
         if window < least {
             let allowed = format!(
-                "must be at least {least}; {} special tokens and skip = {skip} leave nothing of a window",
+                "must be at least {least}; {} special tokens and skip = {skip} leave fewer than two of a window",
                 around.len()
             );
             return Err(Error::invalid("window", window, allowed));

@@ -89,6 +89,10 @@ impl LabelledImages for ImageFolder {
         &self.labels
     }
 
+    fn name(&self, index: usize) -> Option<&str> {
+        self.path(index)?.file_stem()?.to_str()
+    }
+
     fn image(&self, index: usize) -> Result<Image> {
         check_index(index, self.files.len())?;
         decode::read(&self.files[index])

@@ -28,6 +28,7 @@ pub fn page(claim: &dyn Claim) -> String {
     }
     line(&mut page, &format!("```\ncargo run -- check {}\n```", sheet.id));
     page += &parameters(claim);
+    page += &arrays(claim);
     page += &hypotheses(claim);
     page += "## Mutants\n\nFalse variants that must come back refuted within the default budget:\n\n";
     for mutant in claim.mutants() {
@@ -104,6 +105,21 @@ fn parameters(claim: &dyn Claim) -> String {
         };
         let allowed = spec.domain.allowed();
         _ = writeln!(table, "| `{}` | {} | {allowed} | `{default}` |", spec.name, spec.doc());
+    }
+    table + "\n"
+}
+
+fn arrays(claim: &dyn Claim) -> String {
+    if claim.takes().is_empty() {
+        return String::new();
+    }
+    let mut table = String::from(
+        "## On arrays\n\nInstead of draws, `--array name=file` gives it arrays of yours:\n\n| name | meaning | replaces |\n\
+         |---|---|---|\n",
+    );
+    for spec in claim.takes() {
+        let replaced: Vec<_> = spec.replaces.iter().map(|name| format!("`{name}`")).collect();
+        _ = writeln!(table, "| `{}` | {} | {} |", spec.name, spec.meaning, replaced.join(", "));
     }
     table + "\n"
 }

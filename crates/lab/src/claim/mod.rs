@@ -5,6 +5,7 @@
 //! [`Verdict`] that always comes with an interval. Each claim ships with [mutants](Mutant): false
 //! variants that the check must refute, as evidence that the check can fail.
 
+mod arrays;
 mod checked;
 pub mod docs;
 pub mod evidence;
@@ -14,6 +15,7 @@ mod sheet;
 mod variants;
 pub mod verdict;
 
+pub use arrays::{ArraySpec, Arrays, Case, OnArrays};
 pub use attnlab_core::bracket::Bracket;
 pub use attnlab_core::params::{self, Domain, Params, Quantity, Schema, Spec, Word};
 pub use checked::CheckedAt;
@@ -23,7 +25,7 @@ pub use sheet::{Discrepancy, Kind, Sheet, Source, Variant};
 pub use variants::variants;
 pub use verdict::{Judgement, Verdict, VerdictKind};
 
-use attnlab_core::error::Result;
+use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
 use serde::Serialize;
 use serde_json::Value;
@@ -206,6 +208,22 @@ pub trait Claim: Send + Sync {
     /// [build](crate::build). Rows of other code are then refused as those of another build.
     fn code(&self) -> Option<String> {
         None
+    }
+
+    /// Returns the arrays on which the statement can be judged in place of draws, for a claim about a layer; none for a
+    /// statement about a law.
+    fn takes(&self) -> &'static [ArraySpec] {
+        &[]
+    }
+
+    /// Judges the statement on arrays of a user, those of [`takes`](Claim::takes): one outcome for each case, such as a
+    /// query. Of the parameters those count that no array takes the place of. A hypothesis that fails on the arrays is
+    /// an [uninformative](Outcome::Uninformative) case.
+    ///
+    /// # Errors
+    /// Arrays whose shapes do not fit together, or on which the statement cannot be computed.
+    fn on(&self, _params: &Params, _arrays: &Arrays) -> Result<Vec<Outcome>> {
+        Err(Error::undefined(format!("{} takes arrays but does not judge them", self.sheet().id)))
     }
 
     /// Judges the outcomes. The default uses [`Claim::promise`], [`Claim::computed`] and [`Claim::partial`].

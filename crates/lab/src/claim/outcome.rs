@@ -72,6 +72,16 @@ impl Outcome {
         Outcome::Uninformative { reason: error.to_string(), numerical: true, witness: Witness::new() }
     }
 
+    /// Adds a named value to the witness.
+    pub fn noting(mut self, name: &str, value: impl Into<Value>) -> Self {
+        let (Outcome::Event { witness, .. }
+        | Outcome::Gap { witness, .. }
+        | Outcome::Value { witness, .. }
+        | Outcome::Uninformative { witness, .. }) = &mut self;
+        witness.insert(name.into(), value.into());
+        self
+    }
+
     /// Returns `true` unless the trial is [uninformative](Outcome::Uninformative).
     pub fn is_informative(&self) -> bool {
         !matches!(self, Outcome::Uninformative { .. })

@@ -1,12 +1,13 @@
-//! Random patterns, uniform on a sphere.
+//! Patterns of a memory: random ones, uniform on a sphere, and those of a user.
 
-use crate::quantities::{DIM, PATTERNS, length};
+use crate::quantities::{AWAY, DIM, PATTERNS, RADIUS, length};
 use attnlab_core::error::Result;
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::params::Params;
 use attnlab_core::rng::{Generator, Streams};
+use attnlab_lab::claim::{ArraySpec, Arrays};
 use attnlab_theory::particles::directions;
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, ArrayView2};
 
 /// Draws patterns (d, N) of this length, uniform on their sphere.
 ///
@@ -26,4 +27,38 @@ pub fn with_query(params: &Params, away: f64, streams: &Streams) -> Result<(Arra
     let aside = uniform(d, 1, length * away, &mut streams.part("query", 0))?;
     let query = &patterns.column(0) + &aside.column(0);
     Ok((patterns, query))
+}
+
+/// The patterns of a user.
+pub const THE_PATTERNS: ArraySpec = ArraySpec {
+    name: "patterns",
+    meaning: "X (d, N): the patterns, such as the keys of a head, one per column",
+    several: false,
+    replaces: &[DIM.name, PATTERNS.name, RADIUS.name],
+};
+
+/// The queries of a user.
+pub const THE_QUERIES: ArraySpec = ArraySpec {
+    name: "queries",
+    meaning: "ξ (d, Q): the queries, one per column; each is judged with the pattern whose bound is least",
+    several: false,
+    replaces: &[AWAY.name],
+};
+
+/// The states of a user that updates begin from.
+pub const STATES: ArraySpec =
+    ArraySpec { meaning: "ξ (d, Q): the states before an update, one per column", ..THE_QUERIES };
+
+/// Returns the patterns (d, N) and queries (d, Q) of a user.
+///
+/// # Errors
+/// One that is missing; columns of another length.
+pub fn patterns_and_queries(arrays: &Arrays) -> Result<(ArrayView2<'_, f64>, ArrayView2<'_, f64>)> {
+    let patterns = arrays.one("patterns")?;
+    Ok((patterns, arrays.columns_like("queries", "patterns", patterns.nrows())?))
+}
+
+/// Computes M, the largest length of the patterns (d, N).
+pub fn longest(patterns: ArrayView2<f64>) -> f64 {
+    patterns.columns().into_iter().map(|x| x.dot(&x)).fold(0.0, f64::max).sqrt()
 }

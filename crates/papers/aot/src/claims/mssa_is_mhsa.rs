@@ -8,7 +8,7 @@ use crate::quantities::*;
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::{Mhsa, Phi};
 use attnlab_theory::sample::Bases;
-use ndarray::{Array2, ArrayView1};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 
 /// W_Q^k = W_K^k = W_V^k = U_kᵀ and W_O = [U_1 .. U_K] turn MHSA into MSSA.
 #[derive(Default, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ const ROUNDINGS: f64 = 8.0;
 /// Share of the result beyond which rounding says nothing any more.
 const MOST_ROUNDING: f64 = 1e-6;
 
+/// Tokens of a user's: by the definition, some minutes at d = 768.
+const MOST_TOKENS: usize = 4096;
+
 /// A layer, with what its rounding error is relative to.
 struct Layer {
     tokens: Array2<f64>,
@@ -41,9 +44,9 @@ struct Layer {
 
 /// One MSSA layer by its definition, (3) and (4): $z_j + \eta \sum_k U_k \sum_i y_i w_{ij}$ with $y = U_k^T z$ and
 /// $w_{\cdot j}$ = φ of the scores $\langle y_i, y_j \rangle$ of column j; with `rows`, φ of those of row i.
-fn by_definition(tokens: &Array2<f64>, bases: &[Array2<f64>], (phi, eta, rows): (&Phi, f64, bool)) -> Layer {
+fn by_definition(tokens: ArrayView2<f64>, bases: &[Array2<f64>], (phi, eta, rows): (&Phi, f64, bool)) -> Layer {
     let (ambient, n) = tokens.dim();
-    let mut next = tokens.clone();
+    let mut next = tokens.to_owned();
     let mut moduli = tokens.mapv(f64::abs);
     let mut score = 0.0_f64;
     for u in bases {
@@ -109,32 +112,73 @@ impl Claim for MssaIsMhsa {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (p, eta) = (params.get(DIM), params.get(ETA));
-        let phi = Phi::parse(params.get(PHI), params.get(TAU))?;
-        let (n, k) = (params.get(TOKENS), params.get(CLUSTERS));
         let mut mixture = mixture(params)?;
         // The identity is algebra: it must not need orthogonal subspaces.
         mixture.bases = Bases::Independent;
         let draw = mixture.draw(streams)?;
-        let mssa = by_definition(&draw.tokens, &draw.bases, (&phi, eta, self.rows));
-        let mut tied = Mhsa::tied(&draw.bases, phi, eta)?;
+        self.compared(params, draw.tokens.view(), &draw.bases)
+    }
+
+    fn takes(&self) -> &'static [ArraySpec] {
+        const {
+            &[
+                ArraySpec {
+                    name: "tokens",
+                    meaning: "Z (d, N): the tokens, one per column",
+                    several: false,
+                    replaces: &[TOKENS.name, DELTA.name],
+                },
+                ArraySpec {
+                    name: "bases",
+                    meaning: "U_k (d, p): one for every head",
+                    several: true,
+                    replaces: &[CLUSTERS.name, DIM.name],
+                },
+            ]
+        }
+    }
+
+    fn on(&self, params: &Params, arrays: &Arrays) -> Result<Vec<Outcome>> {
+        let tokens = arrays.one("tokens")?;
+        if tokens.ncols() > MOST_TOKENS {
+            let expected = format!("at most {MOST_TOKENS} columns; one side is computed token by token");
+            return Err(Error::shape("tokens", tokens.dim(), expected));
+        }
+        let bases = arrays.several("bases");
+        if let Some((k, wrong)) = bases.iter().enumerate().find(|(_, u)| u.nrows() != tokens.nrows()) {
+            let expected = format!("(d, p) with d = {} as the tokens have rows", tokens.nrows());
+            return Err(Error::shape(format!("bases[{k}]"), wrong.dim(), expected));
+        }
+        Ok(vec![self.compared(params, tokens, bases)?])
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        variants(self)
+    }
+}
+
+impl MssaIsMhsa {
+    /// Compares the two sides on these tokens (d, N) with these bases (d, p).
+    fn compared(&self, params: &Params, tokens: ArrayView2<f64>, bases: &[Array2<f64>]) -> Result<Outcome> {
+        let eta = params.get(ETA);
+        let phi = Phi::parse(params.get(PHI), params.get(TAU))?;
+        let (d, n) = tokens.dim();
+        let p = bases.iter().map(Array2::ncols).max().unwrap_or(0);
+        let mut tied = Mhsa::tied(bases, phi.clone(), eta)?;
         tied.scale = if self.scaled { 1.0 / (p as f64).sqrt() } else { 1.0 + self.larger };
         if self.swapped {
             tied.w_v.rotate_left(1);
         }
-        let mhsa = tied.apply(draw.tokens.view())?;
+        let mhsa = tied.apply(tokens)?;
+        let mssa = by_definition(tokens, bases, (&phi, eta, self.rows));
         let gap = (&mssa.tokens - &mhsa).iter().fold(0.0_f64, |m, x| m.max(x.abs()));
         // Sums over d, p and N terms; a score's error changes the logarithm of a weight by as much.
-        let terms = (k * p + p + n) as f64;
+        let terms = (d + p + n) as f64;
         let relative = ROUNDINGS * f64::EPSILON * terms * (1.0 + mssa.score);
         let witness = witness! { "largest_difference" => gap, "largest_entry" => mssa.magnitude };
         if !(relative <= MOST_ROUNDING && gap.is_finite()) {
             return Ok(Outcome::uninformative("rounding of the scores decides the weights", witness));
         }
         Ok(Outcome::Gap { lhs: gap, rhs: 0.0, tol: relative * mssa.magnitude, relation: Relation::Equal, witness })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -48,7 +48,7 @@ fn windows_cut_the_text_and_shuffling_keeps_the_frequencies() {
     for (sizes, part) in [
         ([30, context + 1, 0], "at most the context"),
         ([30, 4, 4], "skip = 4"),
-        ([30, 4, usize::MAX], "leave nothing"),
+        ([30, 4, usize::MAX], "leave fewer than two"),
     ] {
         let refused = windows(&network, sizes).unwrap_err();
         assert!(refused.contains(part), "{refused}");

@@ -197,11 +197,38 @@ fn masks_of_the_users_judge_the_heads() {
     let few = refused(&*with(stored("few", inside.slice(s![..39, .., ..]).to_owned())));
     assert!(few.contains("it has 39 images in 2 classes, images has 40 images in 2 classes"), "{few}");
     let small = with(stored("small", inside.slice(s![.., ..8, ..]).to_owned()));
-    let small = experiment::run(&*small, &folder.path().join("small-out"), &RunOptions::default(), &Silent);
-    let small = small.err().unwrap().to_string();
+    let small = refused(&*small);
     assert!(small.contains("8 x 16: must have the size of its image, 16 x 16"), "{small}");
     let alone = tiny(&["masks = \"masks\""]).err().unwrap().to_string();
     assert!(alone.contains("masks = masks: must be empty without images"), "{alone}");
+}
+
+/// Files are paired by their names, not by the order of these: 10_mask stands before 1_mask.
+#[test]
+fn masks_have_the_names_of_their_images() {
+    let folder = tempfile::tempdir().unwrap();
+    let stored = |name: &str, files: [&str; 5]| {
+        for (i, class) in ["disc", "square"].iter().enumerate() {
+            let at = folder.path().join(name).join(class);
+            fs::create_dir_all(&at).unwrap();
+            for file in files {
+                let mut encoder = png::Encoder::new(fs::File::create(at.join(file)).unwrap(), 16, 16);
+                encoder.set_depth(png::BitDepth::Eight);
+                encoder.write_header().unwrap().write_image_data(&[200 * i as u8; 256]).unwrap();
+            }
+        }
+        folder.path().join(name).display().to_string()
+    };
+    let images = stored("images", ["1.png", "10.png", "2.png", "3.png", "4.png"]);
+    let ready = |masks: String| {
+        let (images, masks) = (format!("images = {images:?}"), format!("masks = {masks:?}"));
+        tiny(&[&images, &masks, "networks = [\"aot-v\"]", "validation = 0.2"]).unwrap().ready()
+    };
+    ready(stored("same", ["1.png", "10.png", "2.png", "3.png", "4.png"])).unwrap();
+    ready(stored("further", ["1_mask.png", "10_mask.png", "2_mask.png", "3_mask.png", "4_mask.png"])).unwrap();
+    let padded = ready(stored("padded", ["01.png", "02.png", "03.png", "04.png", "10.png"])).unwrap_err().to_string();
+    let words = "masks of 1 = 0: must be one, of its name or a longer one such as 1_mask, in disc";
+    assert!(padded.contains(words), "{padded}");
 }
 
 /// Training goes on from another run's networks, seed by seed, at other patches and classes, and a run judges at other

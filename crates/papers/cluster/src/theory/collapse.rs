@@ -30,6 +30,19 @@ pub struct Head {
 }
 
 impl Tokens {
+    /// Splits tokens, the columns of a matrix (d, n), into their mean and the rest.
+    pub fn of_columns(tokens: ArrayView2<f64>) -> Tokens {
+        let rows = tokens.t();
+        let shared = rows.sum_axis(Axis(0)) / rows.nrows().max(1) as f64;
+        Tokens { residuals: &rows - &shared, shared }
+    }
+
+    /// Computes the largest modulus of a score of residuals, of $R A R^T$.
+    pub fn largest_score(&self, head: &Head) -> f64 {
+        let scores = self.residuals.dot(&head.scores).dot(&self.residuals.t());
+        scores.fold(0.0, |most, s| if s.is_nan() { f64::INFINITY } else { most.max(s.abs()) })
+    }
+
     /// Computes the tokens after a layer of these heads.
     ///
     /// ```

@@ -4,8 +4,9 @@ use attnlab_cluster::room;
 use attnlab_cluster::setting::{heads, rows};
 use attnlab_cluster::theory::collapse::{Head, Tokens, composite_norm, constant};
 use attnlab_core::rng::Streams;
+use attnlab_lab::claim::{Arrays, OnArrays};
 use attnlab_lab::sheet_test::SheetTest;
-use ndarray::{Array1, Array2};
+use ndarray::{Array1, Array2, array};
 
 /// The layer by its definition.
 #[test]
@@ -79,4 +80,24 @@ fn many_tokens_exceed_the_bound() {
     assert!(excess(2_000.0) < 1.0 && excess(5_000.0) > 1.0);
     let printed = format!("n = 20001, d = 10001 they are {:.1} times the bound", excess(10_000.0));
     SheetTest::new(room()).claim("cluster.rank_collapse").assert_printed(&[printed]);
+}
+
+/// Two tokens r and −r on a line, one head with A = W = 1: their residuals after the layer are ± r tanh r², and √2 times as
+/// much is their composite norm; the bound is 4 (√2 r)³. At r = 1e-3 the distance of the logarithms is ln 8.
+#[test]
+fn arrays_of_a_user_are_judged_as_draws_are() {
+    let claim = attnlab_cluster::claims::all().into_iter().find(|c| c.sheet().id == "cluster.rank_collapse").unwrap();
+    let mut arrays = Arrays::default();
+    arrays.push("tokens", array![[1e-3, -1e-3]]);
+    arrays.push("scores", array![[1.0]]);
+    arrays.push("values", array![[1.0]]);
+    let found = OnArrays::judge(&*claim, &Default::default(), &arrays, true).unwrap();
+    let witness = found.closest.unwrap().witness;
+    let number = |name: &str| witness[name].as_f64().unwrap();
+    // tanh r² is r² but for 1e-12 of it.
+    assert!((number("ln_bound") - number("after").ln() - 8.0_f64.ln()).abs() < 1e-10);
+    assert_eq!((found.verdict, found.mutants["lowest"], found.mutants["fourth"]), ("holds", "fails", "fails"));
+    arrays.push("values", array![[1.0]]);
+    let error = OnArrays::judge(&*claim, &Default::default(), &arrays, true).unwrap_err().to_string();
+    assert!(error.contains("must be as many as scores, 1"), "{error}");
 }

@@ -34,6 +34,9 @@ const DERIVATIVE: f64 = 1e-7;
 /// Largest rounding error of the differentiated energy, on the same scale.
 const ROUNDED: f64 = 5e-8;
 
+/// Rows of a user's context: a query then takes some 10 s per thousand tokens at most.
+const MOST_ROWS: usize = 512;
+
 /// Steps of (8) that are checked, each from where the one before ended.
 const STEPS: usize = 3;
 
@@ -59,17 +62,58 @@ impl Claim for OneStep {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (n, alpha, beta) = (params.get(AMBIENT), params.get(ALPHA), params.get(BETA));
+        let n = params.get(AMBIENT);
         let context = normal_matrix(n, params.get(CONTEXT), &mut streams.part("context", 0));
         let query = normal_matrix(n, 1, &mut streams.part("query", 0));
+        Ok(self.compared(params, context.view(), query.column(0)))
+    }
+
+    fn takes(&self) -> &'static [ArraySpec] {
+        const {
+            &[
+                ArraySpec {
+                    name: "context",
+                    meaning: "X (n, L): the tokens of the context, one per column",
+                    several: false,
+                    replaces: &[AMBIENT.name, CONTEXT.name],
+                },
+                ArraySpec {
+                    name: "queries",
+                    meaning: "s (n, M): the states that steps begin from, one per column",
+                    several: false,
+                    replaces: &[],
+                },
+            ]
+        }
+    }
+
+    fn on(&self, params: &Params, arrays: &Arrays) -> Result<Vec<Outcome>> {
+        let context = arrays.one("context")?;
+        if context.nrows() > MOST_ROWS {
+            let expected = format!("at most {MOST_ROWS} rows; the energy is differentiated along each of them");
+            return Err(Error::shape("context", context.dim(), expected));
+        }
+        let queries = arrays.columns_like("queries", "context", context.nrows())?;
+        Ok(queries.columns().into_iter().map(|query| self.compared(params, context, query)).collect())
+    }
+
+    fn mutants(&self) -> Vec<Mutant> {
+        variants(self)
+    }
+}
+
+impl OneStep {
+    /// Compares steps of descent with layers from a query, on a context (n, L).
+    fn compared(&self, params: &Params, context: ArrayView2<f64>, query: ArrayView1<f64>) -> Outcome {
+        let (n, alpha, beta) = (context.nrows(), params.get(ALPHA), params.get(BETA));
         let norm2 = context.map_axis(Axis(0), |x| x.dot(&x));
         let longest = norm2.iter().copied().fold(0.0, f64::max).sqrt();
         let layer = |s: ArrayView1<f64>, scale: f64| {
             let (w_pv, w_kq) = (Array2::eye(n) * scale, Array2::eye(n) * beta);
-            softmax_attention(context.view(), w_pv.view(), w_kq.view(), s)
+            softmax_attention(context, w_pv.view(), w_kq.view(), s)
         };
         // With γ = α a step from the query against the layer; then steps of size γ against (8).
-        let mut s = query.column(0).to_owned();
+        let mut s = query.to_owned();
         let mut sides = vec![(alpha, s.clone(), layer(s.view(), alpha))];
         let gamma = params.get(STEP) * alpha;
         for _ in 0..STEPS {
@@ -80,28 +124,28 @@ impl Claim for OneStep {
         }
         let (mut gap, mut rounding): (f64, f64) = (0.0, 0.0);
         for (size, s, expected) in &sides {
-            let descent = self.descend(context.view(), s.view(), (alpha, beta), *size, longest);
+            let descent = self.descend(context, s.view(), (alpha, beta), *size, longest);
             let length = |v: &Array1<f64>| v.mapv(f64::abs).sum();
             let scale = length(s) * (1.0 + size / alpha) + size * longest;
-            gap = gap.max(length(&(descent.step - expected)) / scale);
+            let apart = length(&(descent.step - expected));
+            gap = gap.max(apart / scale);
             rounding = rounding.max(size * descent.rounding / scale);
+            if !(apart.is_finite() && scale.is_finite()) {
+                rounding = f64::INFINITY;
+            }
         }
         if rounding.is_nan() || rounding > ROUNDED {
             let reason = "the differences of the energy are lost in rounding";
-            return Ok(Outcome::uninformative(reason, witness! { "relative_rounding_error" => rounding }));
+            return Outcome::uninformative(reason, witness! { "relative_rounding_error" => rounding });
         }
         let sizes: Vec<f64> = sides.iter().map(|(size, ..)| *size).collect();
-        Ok(Outcome::Gap {
+        Outcome::Gap {
             lhs: gap,
             rhs: 0.0,
             tol: DERIVATIVE,
             relation: Relation::Equal,
             witness: witness! { "relative_gap" => gap, "sizes_of_steps" => sizes },
-        })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
+        }
     }
 }
 
@@ -132,10 +176,12 @@ impl OneStep {
         let slope = |i| derivative(|h| Array1::from(vec![energy(i, h)]), h)[0];
         let size = gamma * (1.0 + self.longer);
         let gradient = Array1::from_iter((0..s.len()).map(slope));
+        // Products of more components than draws have, 50, round more.
+        let epsilon = f64::EPSILON * (s.len() as f64 / 50.0).max(1.0);
         // The energy is made of these two; the rule takes four values over 1.5 h.
         let length = s.dot(&s).sqrt() + 2.0 * h;
         let terms = length * length / (2.0 * alpha) + length * longest * (context.ncols() as f64).ln_1p();
-        Descent { step: &s - &(gradient * size), rounding: 3.0 * f64::EPSILON * terms / h * s.len() as f64 }
+        Descent { step: &s - &(gradient * size), rounding: 3.0 * epsilon * terms / h * s.len() as f64 }
     }
 
     /// (7) up to the constant ln(L)/β.

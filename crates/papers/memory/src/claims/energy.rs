@@ -1,9 +1,10 @@
 //! Theorem 1: the update never raises the energy.
 
-use crate::patterns::with_query;
+use crate::patterns::{STATES, THE_PATTERNS, longest, patterns_and_queries, with_query};
 use crate::quantities::{AWAY, BETA, DIM, PATTERNS, RADIUS, length};
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::memory::DenseMemory;
+use ndarray::ArrayView1;
 
 /// Descent of the energy.
 #[derive(Serialize, Deserialize)]
@@ -20,7 +21,8 @@ impl Default for Descent {
     }
 }
 
-/// Rounding of an energy relative to its largest term: sums of N terms and products of d numbers.
+/// Rounding of an energy relative to its largest term: sums of N terms and products of d numbers, 1256 in draws. More of
+/// them count ε each.
 const ROUNDING: f64 = 1e-12;
 
 impl Claim for Descent {
@@ -39,23 +41,42 @@ impl Claim for Descent {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (beta, length) = (params.get(BETA), length(params));
         let (patterns, query) = with_query(params, params.get(AWAY), streams)?;
-        let memory = DenseMemory::new(patterns.view(), 1.0, beta)?;
-        let next = memory.step(query.view(), self.gradients);
-        let step = &next - &query;
-        let (before, after) = (memory.energy(query.view()), memory.energy(next.view()));
-        let largest = query.dot(&query).max(length * length) + params.real(PATTERNS).ln() / beta;
-        Ok(Outcome::Gap {
-            lhs: after + self.fall * step.dot(&step),
-            rhs: before,
-            tol: ROUNDING * largest,
-            relation: Relation::AtMost,
-            witness: witness! { "fell_by" => before - after, "squared_step" => step.dot(&step) },
-        })
+        let memory = DenseMemory::new(patterns.view(), 1.0, params.get(BETA))?;
+        Ok(self.energies(&memory, query.view(), length(params)))
+    }
+
+    fn takes(&self) -> &'static [ArraySpec] {
+        const { &[THE_PATTERNS, STATES] }
+    }
+
+    fn on(&self, params: &Params, arrays: &Arrays) -> Result<Vec<Outcome>> {
+        let (patterns, queries) = patterns_and_queries(arrays)?;
+        let memory = DenseMemory::new(patterns, 1.0, params.get(BETA))?;
+        let length = longest(patterns);
+        Ok(queries.columns().into_iter().map(|query| self.energies(&memory, query, length)).collect())
     }
 
     fn mutants(&self) -> Vec<Mutant> {
         variants(self)
+    }
+}
+
+impl Descent {
+    /// Compares the energy before and after the update of a query, with patterns of at most this length.
+    fn energies(&self, memory: &DenseMemory, query: ArrayView1<f64>, length: f64) -> Outcome {
+        let next = memory.step(query, self.gradients);
+        let step = &next - &query;
+        let (before, after) = (memory.energy(query), memory.energy(next.view()));
+        let (d, n) = memory.context().dim();
+        let terms = (d + n) as f64;
+        let largest = query.dot(&query).max(length * length) + (n as f64).ln() / memory.beta();
+        Outcome::Gap {
+            lhs: after + self.fall * step.dot(&step),
+            rhs: before,
+            tol: ROUNDING.max(f64::EPSILON * terms) * largest,
+            relation: Relation::AtMost,
+            witness: witness! { "fell_by" => before - after, "squared_step" => step.dot(&step) },
+        }
     }
 }

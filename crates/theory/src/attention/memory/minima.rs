@@ -156,6 +156,9 @@ impl DenseMemory {
         for _ in 0..MOST_STEPS {
             let next = self.attend(s.view());
             let moved = distance(next.view(), s.view());
+            if !moved.is_finite() {
+                return Err(Error::diverged("descent on the energy left the range of numbers: scale the tokens"));
+            }
             s = next;
             if moved > newton_below {
                 continue;

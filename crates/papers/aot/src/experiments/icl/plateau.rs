@@ -9,7 +9,8 @@ use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, PERCENT};
 use attnlab_lab::figure::{Axis, Figure, Panel, Point, Series};
 use attnlab_lab::run::Row;
 
-/// Loss, over that of predicting 0, below which a training has left the plateau.
+/// Loss, over that of predicting 0, below which a training has left the plateau: halfway down to an error of 0. The curves
+/// fall through it within a hundred steps of leaving.
 const PLATEAU_LEFT_BELOW: f64 = 0.5;
 
 /// The share of trainings that have left the plateau, by step.
@@ -39,7 +40,8 @@ pub(super) fn figure(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     )))
 }
 
-/// Returns the first reported step at which the loss, over E *f*(*x*)² at the dimensions of that step, is below [`PLATEAU_LEFT_BELOW`].
+/// Returns the first reported step at which the loss, over E *f*(*x*)² at the dimensions of that step, is below
+/// [`PLATEAU_LEFT_BELOW`].
 fn leaving(settings: &Icl, class: &str, row: &Row) -> Result<Option<f64>> {
     let (functions, dims) = (settings.functions(class)?, settings.curriculum.dims);
     let (steps, losses) = (row.series("steps")?, row.series("loss")?);

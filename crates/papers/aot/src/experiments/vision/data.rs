@@ -11,6 +11,7 @@ use attnlab_images::{Image, LabelledImages, flattened, open};
 use attnlab_lab::run::memory;
 use attnlab_train::training::images::ImageView;
 use ndarray::{Array2, ArrayView2, Axis};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Mean and standard deviation to which intensities are normalised: those of a uniform law on [0, 1] are .5 and .29.
@@ -42,7 +43,42 @@ attnlab_lab::settings! {
 /// Images, with the pixels of their shapes where they are known.
 pub(super) enum Images {
     Drawn(DrawnShapes),
-    Given { images: Box<dyn LabelledImages>, masks: Option<Box<dyn LabelledImages>> },
+    Given { images: Box<dyn LabelledImages>, masks: Option<Masks> },
+}
+
+/// Masks of images.
+pub(super) struct Masks {
+    images: Box<dyn LabelledImages>,
+    /// Number of the mask of every image.
+    of: Vec<usize>,
+}
+
+/// Returns the number of the mask of every image: that of its name, or of one that goes on after a sign, as cat-1_mask does;
+/// without names in their order.
+fn paired(images: &dyn LabelledImages, masks: &dyn LabelledImages) -> Result<Vec<usize>> {
+    if images.name(0).is_none() || masks.name(0).is_none() {
+        return Ok((0..images.count()).collect());
+    }
+    let name = |all: &dyn LabelledImages, i: usize| (all.labels()[i], all.name(i).unwrap_or_default().to_string());
+    let by_name: BTreeMap<(usize, String), usize> = (0..masks.count()).map(|i| (name(masks, i), i)).collect();
+    let mask = |i: usize| {
+        let (class, image) = name(images, i);
+        if let Some(exact) = by_name.get(&(class, image.clone())) {
+            return Ok(*exact);
+        }
+        let longer = by_name.range((class, image.clone())..);
+        let longer = longer.take_while(|((c, mask), _)| *c == class && mask.starts_with(&image));
+        let fitting = longer.filter(|((_, mask), _)| !mask[image.len()..].starts_with(char::is_alphanumeric));
+        match *fitting.map(|(_, i)| *i).collect::<Vec<_>>() {
+            [only] => Ok(only),
+            ref others => {
+                let class = &images.class_names()[class];
+                let allowed = format!("must be one, of its name or a longer one such as {image}_mask, in {class}");
+                Err(Error::invalid(format!("masks of {image}"), others.len(), allowed))
+            }
+        }
+    };
+    (0..images.count()).map(mask).collect()
 }
 
 impl Images {
@@ -68,7 +104,8 @@ impl Images {
             );
             return Err(Error::invalid("masks", masks, allowed));
         }
-        Ok(Images::Given { images, masks: Some(opened) })
+        let masks = Some(Masks { of: paired(&*images, &*opened)?, images: opened });
+        Ok(Images::Given { images, masks })
     }
 
     /// The pixels of an image, resized and cropped to a side, that belong to its shape.
@@ -77,11 +114,13 @@ impl Images {
             Images::Drawn(drawn) => Ok(drawn.mask(index).cloned()),
             Images::Given { masks: None, .. } => Ok(None),
             Images::Given { images, masks: Some(masks) } => {
-                let (image, mask) = (images.image(index)?, masks.image(index)?);
+                let mask_index = masks.of[index];
+                let (image, mask) = (images.image(index)?, masks.images.image(mask_index)?);
                 let [(_, height, width), (_, rows, columns)] = [image.dim(), mask.dim()];
                 if (rows, columns) != (height, width) {
                     let allowed = format!("must have the size of its image, {height} x {width}");
-                    return Err(Error::invalid(format!("mask {index}"), format!("{rows} x {columns}"), allowed));
+                    let name = masks.images.name(mask_index).map_or_else(|| index.to_string(), String::from);
+                    return Err(Error::invalid(format!("mask {name}"), format!("{rows} x {columns}"), allowed));
                 }
                 let inside = mask.intensities().map_axis(Axis(0), |channels| channels.iter().any(|x| *x != 0.0));
                 let levels = inside.mapv(|inside| if inside { u8::MAX } else { 0 });

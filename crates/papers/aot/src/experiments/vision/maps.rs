@@ -63,6 +63,15 @@ pub(super) fn record(
     Ok(())
 }
 
+/// Checks that the masks which heads are judged by have the sizes of their images.
+///
+/// # Errors
+/// Names the mask.
+pub(super) fn masks_fit(settings: &MapSettings, data: &Data) -> Result<()> {
+    let judged = [&data.parts.test, &data.parts.validation].map(|part| spread(part, settings.judged));
+    judged.iter().flatten().try_for_each(|index| data.mask(*index).map(|_| ()))
+}
+
 fn attention(data: &Data, model: &Model, index: usize) -> Result<Vec<Array2<f64>>> {
     data.view.class_attention(model, data.images.all(), index)
 }

@@ -223,6 +223,7 @@ impl Experiment for Vision {
     /// The images can be opened and split, and the networks that training begins with fit them.
     fn ready(&self) -> Result<()> {
         let data = self.data(&Streams::new(0, Self::NAME, 0, 0))?;
+        maps::masks_fit(&self.maps, &data)?;
         self.check_start(data.channels, data.images.all().class_names().len())
     }
 
