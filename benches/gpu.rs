@@ -12,21 +12,19 @@
 //! layers and products are timed; the horizon brings its own. Nothing here is a test.
 
 mod arguments;
+mod heads;
 mod race;
 
 use arguments::{Arguments, or_exit};
 use attnlab::attention::streaming::Machine;
 use attnlab::attention::streaming::horizon::horizon_of_head;
-use attnlab::attention::{Mssa, Phi, Softmax, ThresholdedSoftmax};
+use attnlab::attention::{Mssa, Phi, Softmax};
 use attnlab::gpu::{Gpu, Head, Options, Precision};
-use attnlab::rng::Streams;
 use attnlab::sample::Mixture;
+use heads::{THRESHOLDED, draw};
 use ndarray::Array2;
 use race::Race;
 use std::hint::black_box;
-
-/// AoT Theorem 1's φ.
-const THRESHOLDED: ThresholdedSoftmax = ThresholdedSoftmax { tau: 0.55 };
 
 struct Size {
     tokens: usize,
@@ -50,16 +48,6 @@ impl Size {
             return Err("--tokens: write a multiple of --heads".into());
         }
         Ok(size)
-    }
-
-    /// The heads of one draw in the regime of Theorem 1.
-    fn draw(&self) -> (Mixture, Vec<Array2<f32>>) {
-        let delta = ((self.tokens as f64).ln() / self.dim as f64).sqrt() / 8.0;
-        let mixture = Mixture::balanced(self.tokens, self.heads, self.dim, delta);
-        let mixture = mixture.expect("a valid size");
-        let streams = Streams::new(1, "bench.gpu", 0, 0);
-        let heads = (0..self.heads).map(|k| mixture.head(k, &streams)).collect();
-        (mixture, heads)
     }
 }
 
@@ -87,7 +75,7 @@ fn main() {
             return;
         }
     };
-    let (mixture, heads) = size.draw();
+    let (mixture, heads) = draw("bench.gpu", size.tokens, size.heads, size.dim);
     let resident: Vec<_> =
         heads.iter().map(|y| Head::new(&gpu, y.view()).expect("heads that fit on the card")).collect();
     if arguments.has("--json") {

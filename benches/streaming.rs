@@ -14,22 +14,21 @@
 //! printed. Nothing here is a test: a ratio below its goal is printed, not failed.
 
 mod arguments;
+mod heads;
 mod race;
 
 use arguments::{Arguments, or_exit};
 use attnlab::attention::streaming::horizon::horizon_of_head;
 use attnlab::attention::streaming::{Blocks, Tile, for_each_tile};
-use attnlab::attention::{Mssa, Phi, Softmax, ThresholdedSoftmax};
+use attnlab::attention::{Mssa, Phi, Softmax};
 use attnlab::linalg::{Threads, gemm};
-use attnlab::rng::Streams;
-use attnlab::sample::Mixture;
+use heads::{THRESHOLDED, draw};
 use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
 use race::Race;
 use std::hint::black_box;
 use std::ops::Range;
 
-/// AoT Theorem 1's φ.
-const THRESHOLDED: ThresholdedSoftmax = ThresholdedSoftmax { tau: 0.55 };
+const BENCH: &str = "bench.streaming";
 
 struct Size {
     tokens: usize,
@@ -53,15 +52,6 @@ impl Size {
             return Err("--tokens and --plain-tokens: write multiples of --heads".into());
         }
         Ok(size)
-    }
-
-    /// The heads of one draw in the regime of Theorem 1.
-    fn draw(&self, tokens: usize) -> (Mixture, Vec<Array2<f32>>) {
-        let delta = ((tokens as f64).ln() / self.dim as f64).sqrt() / 8.0;
-        let mixture = Mixture::balanced(tokens, self.heads, self.dim, delta).expect("a valid size");
-        let streams = Streams::new(1, "bench.streaming", 0, 0);
-        let heads = (0..self.heads).map(|k| mixture.head(k, &streams)).collect();
-        (mixture, heads)
     }
 }
 
@@ -127,7 +117,7 @@ fn main() {
 }
 
 fn json(size: &Size) {
-    let (_, mut heads) = size.draw(size.tokens);
+    let (_, mut heads) = draw(BENCH, size.tokens, size.heads, size.dim);
     let mut other = heads.clone();
     let mut race = Race::new();
     race.add("softmax", || _ = layer(Softmax, &mut heads));
@@ -143,7 +133,7 @@ fn json(size: &Size) {
 
 fn full_size(size: &Size) {
     let (n, p, k) = (size.tokens, size.dim, size.heads);
-    let (mixture, heads) = size.draw(n);
+    let (mixture, heads) = draw(BENCH, n, k, p);
     let (mut soft, mut hard) = (heads.clone(), heads.clone());
     let redecided = layer(THRESHOLDED, &mut hard);
     println!("N = {n}, p = {p}, K = {k}, f32, {} threads", rayon::current_num_threads());
@@ -189,7 +179,7 @@ fn full_size(size: &Size) {
 
 fn against_plain(size: &Size) {
     let n = size.plain_tokens;
-    let (_, heads) = size.draw(n);
+    let (_, heads) = draw(BENCH, n, size.heads, size.dim);
     let wide: Vec<_> = heads.iter().map(|y| y.mapv(f64::from)).collect();
     let (mut narrow_heads, mut wide_heads) = (heads.clone(), wide.clone());
     let mut race = Race::new();

@@ -1,4 +1,5 @@
-# What gpu.sh and model.sh share; they read it from the folder that they lie in.
+# Turns of a benchmark and its peer, for gpu.sh, model.sh, run.sh, training.sh and particles.sh, which read this file
+# from the folder that they lie in.
 
 # The program of `cargo bench --features $2 --bench $1`, built.
 bench_binary() {
@@ -23,4 +24,27 @@ take_turns() {
         turn=$((turn + 1))
     done
     "$python" "$here/compare_$1.py" "$out/lines" | tee "$out/ratios.txt"
+}
+
+# $2 turns of the benchmark $1 with the options $3 and of the Python program $4 with its options, in turn on the same
+# cores; the Python program $5 prints the ratios. $6 are the modules that Python needs. The lines are in $work.
+take_turns_on_cores() {
+    work=${work:-$(mktemp -d)}
+    trap 'rm -rf "$work"' EXIT
+    cd "$here/../.."
+    python=${PYTHON:-python3}
+    threads=${THREADS:-$(nproc)}
+    "$python" -c "import $6" ||
+        { echo "PYTHON=$python has no $(echo "$6" | sed 's/, / or /'); see benches/peers/README.md" >&2; exit 2; }
+    cargo build --release --bench "$1"
+    turn=0
+    while [ "$turn" -lt "$2" ]; do
+        # shellcheck disable=SC2086  # the options are several words
+        RAYON_NUM_THREADS=$threads cargo bench --quiet --bench "$1" -- --json $3 >>"$work/lines"
+        # shellcheck disable=SC2086
+        OMP_NUM_THREADS=$threads OPENBLAS_NUM_THREADS=$threads "$python" $4 --threads "$threads" >>"$work/lines"
+        turn=$((turn + 1))
+    done
+    # shellcheck disable=SC2086
+    "$python" $5 "$work/lines"
 }

@@ -3,7 +3,7 @@
 use crate::files::Files;
 use attnlab_lab::catalogue::{Catalogue, Room};
 use attnlab_lab::run::Origin;
-use attnlab_lab::run::store::{self, Frame, Manifest, Repair, Row, SCHEMA};
+use attnlab_lab::run::store::{self, Frame, Manifest, Repair, Row};
 use attnlab_lab::sweep::{Axis, Expression, Of, Plan, Product, Sweep};
 use attnlab_lab::toy;
 use serde_json::Map;
@@ -117,16 +117,7 @@ pub fn manifest(bytes: &[u8]) {
 /// the same.
 pub fn rows(bytes: &[u8]) {
     let files = Files::new(bytes, &["rows.jsonl", "rows-0-of-2.jsonl", "rows-1-of-2.jsonl"]);
-    let build = "attnlab of the corpus".into();
-    let manifest = Manifest {
-        schema: SCHEMA,
-        id: "demo".into(),
-        seed: 5,
-        settings: Map::new(),
-        build,
-        mixed: vec![],
-        inputs: vec![],
-    };
+    let manifest = Manifest { build: "attnlab of the corpus".into(), ..Manifest::new("demo", 5, Map::new()) };
     let text = serde_json::to_string(&manifest).expect("a manifest has a JSON form");
     files.add(Manifest::FILE, text.as_bytes());
     let repair = Repair::find(files.folder(), &Frame::without_cells(&manifest)).expect("the files can be read");

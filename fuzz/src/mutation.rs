@@ -8,22 +8,8 @@ use std::ops::Range;
 const MAX_BYTES: usize = 1 << 15;
 
 /// Whole numbers at the ends of the ranges of types, and small ones.
-const INTEGERS: [u64; 14] = [
-    0,
-    1,
-    2,
-    7,
-    16,
-    0x7f,
-    0x80,
-    0xff,
-    0x7fff,
-    0xffff,
-    0x7fff_ffff,
-    0xffff_ffff,
-    0x7fff_ffff_ffff_ffff,
-    0xffff_ffff_ffff_ffff,
-];
+const INTEGERS: [u64; 14] =
+    [0, 1, 2, 7, 16, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, 0x7fff_ffff, 0xffff_ffff, u64::MAX / 2, u64::MAX];
 
 /// Numbers as texts write them.
 const NUMBERS: [&str; 17] = [

@@ -79,7 +79,7 @@ def check_claim(
     toy: bool = False,
 ) -> Checked: ...
 def judge_on_arrays(
-    name: str, arrays: Mapping[str, Any], set: Mapping[str, Any], mutants: bool
+    name: str, arrays: Mapping[str, Any], set: Mapping[str, Any], mutants: bool, cases: bool
 ) -> dict[str, Any]: ...
 def run_trial(
     name: str, number: int, seed: int, set: Mapping[str, Any]

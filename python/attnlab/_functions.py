@@ -146,6 +146,7 @@ def on_arrays(
     arrays: Mapping[str, Any],
     *,
     mutants: bool = False,
+    cases: bool = False,
     set: Mapping[str, Any] | None = None,
     **params: Any,
 ) -> dict[str, Any]:
@@ -154,7 +155,8 @@ def on_arrays(
     `show(name)["arrays"]` lists what a claim takes: (d, N) with tokens as columns, or a list of arrays, one per head.
     Returns the `verdict` ("holds", "fails" or "says nothing"), the numbers of cases that `holds` and `fails`, those that are
     `silent` by reason, and the `closest` case with its two sides. With `mutants` the claim's false variants are judged on
-    the same arrays: one that does not fail cannot be told from the claim by them.
+    the same arrays: one that does not fail cannot be told from the claim by them. With `cases` a list of all cases is added,
+    such as for a table: `pandas.json_normalize(found["cases"])`.
 
     Raises ValueError for a claim about draws, an unknown, missing or ill-shaped array, and a parameter whose place an array
     takes.
@@ -167,8 +169,7 @@ def on_arrays(
         key: [_array(one) for one in value] if isinstance(value, (builtins.list, tuple)) else _array(value)
         for key, value in arrays.items()
     }
-    return _attnlab.judge_on_arrays(name, read, {**(set or {}), **params}, mutants)
-
+    return _attnlab.judge_on_arrays(name, read, {**(set or {}), **params}, mutants, cases)
 
 
 def list(what: str = "claims") -> _show.Entries:

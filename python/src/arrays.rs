@@ -177,7 +177,6 @@ impl Taken {
 
 /// Runs the unrolled network: (SNR per layer and cluster, decisions repeated per layer, last tokens, warnings).
 #[pyfunction]
-#[pyo3(signature = (z, bases, labels, phi, layers, eta, tau, mask, normalise_queries, precision, report))]
 #[allow(clippy::too_many_arguments, clippy::type_complexity)]
 pub fn unroll<'py>(
     py: Python<'py>,
@@ -254,7 +253,6 @@ fn with_law(py: Python<'_>, report: &HorizonReport) -> PyResult<Py<PyAny>> {
 
 /// Finds the horizon of one draw.
 #[pyfunction]
-#[pyo3(signature = (tokens, clusters, dim, delta, eta, tau, seed, report))]
 #[allow(clippy::too_many_arguments)]
 pub fn horizon_of_draw(
     py: Python<'_>,
@@ -281,7 +279,6 @@ pub fn horizon_of_draw(
 
 /// Finds the horizon of tokens with bases and labels.
 #[pyfunction]
-#[pyo3(signature = (z, bases, labels, eta, tau, report))]
 pub fn horizon_of_tokens(
     py: Python<'_>,
     z: &Bound<'_, PyAny>,
@@ -302,7 +299,6 @@ pub fn horizon_of_tokens(
 
 /// Draws tokens (d, N), bases and labels (N,), with the seeds and parameters.
 #[pyfunction]
-#[pyo3(signature = (options, claim, set, seed, trial))]
 #[allow(clippy::type_complexity)]
 pub fn sample<'py>(
     py: Python<'py>,

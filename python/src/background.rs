@@ -57,32 +57,16 @@ pub fn deeper<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         return Err(PyRecursionError::new_err(text));
     }
     DEPTH.set(depth + 1);
-    let _back = Back;
+    let _back = Finally(|| DEPTH.set(DEPTH.get() - 1));
     work()
 }
 
-/// Takes one run off the depth of this thread when it is dropped, after a panic too.
-struct Back;
+/// Function that is called when it is dropped, after a panic too.
+struct Finally(fn());
 
-impl Drop for Back {
+impl Drop for Finally {
     fn drop(&mut self) {
-        DEPTH.set(DEPTH.get() - 1);
-    }
-}
-
-/// A thread under way, counted until it is dropped.
-struct UnderWay;
-
-impl UnderWay {
-    fn begin() -> Self {
-        THREADS.fetch_add(1, Ordering::SeqCst);
-        UnderWay
-    }
-}
-
-impl Drop for UnderWay {
-    fn drop(&mut self) {
-        THREADS.fetch_sub(1, Ordering::SeqCst);
+        (self.0)();
     }
 }
 
@@ -175,7 +159,10 @@ fn watched<T: Send + 'static>(
     let shared = meter.clone();
     // A process that was forked has none of the threads that its parent had started.
     let forked = std::process::id() != loaded_by();
-    let under_way = UnderWay::begin();
+    THREADS.fetch_add(1, Ordering::SeqCst);
+    let under_way = Finally(|| {
+        THREADS.fetch_sub(1, Ordering::SeqCst);
+    });
     let depth = DEPTH.get();
     std::thread::spawn(move || {
         let _under_way = under_way;

@@ -10,13 +10,14 @@ use attnlab_core::format::quoted;
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::claim::{Arrays, Claim, OnArrays, Outcome, Relation};
+use attnlab_lab::claim::{Arrays, Case, Claim, OnArrays, Outcome, Relation};
 use attnlab_lab::folder::Contents;
 use attnlab_lab::report::{self, Found, MutantResult, Report};
 use attnlab_lab::run::store::Manifest;
 use attnlab_lab::run::{CheckOptions, Progress, Row, check, mutant, store};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -161,6 +162,7 @@ pub fn judge_on_arrays(
     arrays: &Bound<'_, PyDict>,
     set: &Bound<'_, PyDict>,
     mutants: bool,
+    cases: bool,
 ) -> PyResult<Py<PyAny>> {
     let claim = catalogue().claim(name).raised()?.clone();
     let set = map_of(set)?;
@@ -177,7 +179,16 @@ pub fn judge_on_arrays(
     }
     taken.ensure_taken(std::iter::once(&*claim)).raised()?;
     let found = run(py, None, move |_| OnArrays::judge(&*claim, &set, &taken, mutants))?;
-    serialised(py, &found)
+    serialised(py, &WithCases { found: &found, cases: cases.then_some(&found.each) })
+}
+
+/// What a claim says of arrays, with every case if asked for.
+#[derive(Serialize)]
+struct WithCases<'a> {
+    #[serde(flatten)]
+    found: &'a OnArrays,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cases: Option<&'a Vec<Case>>,
 }
 
 /// Kind of an outcome, its parts, its witness.

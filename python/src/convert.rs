@@ -212,6 +212,12 @@ pub fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     number.ok_or_else(|| refused(name, value, "must be a finite number"))
 }
 
+/// Returns an entry of a dict that must be there.
+pub fn needed<'py>(spec: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let missing = || PyValueError::new_err(format!("{name} is required"));
+    spec.get_item(name)?.ok_or_else(missing)
+}
+
 /// Reads an argument that may be None.
 pub fn optional<T>(
     value: Option<&Bound<'_, PyAny>>,

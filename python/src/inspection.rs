@@ -2,7 +2,7 @@
 
 use crate::arrays::{Taken, matrix, positive, threshold};
 use crate::background;
-use crate::convert::{Raised, number, object, optional, refused, whole};
+use crate::convert::{Raised, needed, number, object, optional, refused, whole};
 use attnlab_aot::inspect::{Controls, Fitting, Scale, inspect};
 use attnlab_core::error::Error;
 use attnlab_core::params::Params;
@@ -14,7 +14,6 @@ use serde_json::{Map, Value};
 
 /// Holds tokens against the theory; the findings are those of `attnlab inspect`.
 #[pyfunction]
-#[pyo3(signature = (z, name, options, bases, labels, controls, seed, report))]
 #[allow(clippy::too_many_arguments)]
 pub fn inspect_tokens(
     py: Python<'_>,
@@ -76,9 +75,4 @@ fn fitting(given: &Bound<'_, PyDict>) -> PyResult<Fitting> {
         test_level: real("test_level")?,
         power_draws: whole("power_draws", &need("power_draws")?, 0)?,
     })
-}
-
-fn needed<'py>(given: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let missing = || pyo3::exceptions::PyValueError::new_err(format!("{name} is required"));
-    given.get_item(name)?.ok_or_else(missing)
 }

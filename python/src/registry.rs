@@ -116,7 +116,6 @@ pub fn evaluate(py: Python<'_>, name: &str, set: &Bound<'_, PyDict>) -> PyResult
 
 /// Returns the cell of a set of parameters of a claim, which is part of the key of its streams.
 #[pyfunction]
-#[pyo3(signature = (id, set))]
 pub fn cell(id: &str, set: &Bound<'_, PyDict>) -> PyResult<u64> {
     let claim = catalogue().claim(id).raised()?.clone();
     let set = map_of(set)?;

@@ -100,7 +100,6 @@ pub fn merge(py: Python<'_>, folders: Vec<PathBuf>, out: PathBuf, force: bool, m
 
 /// Runs an experiment, with its pictures beside the rows.
 #[pyfunction]
-#[pyo3(signature = (name, quick, set, seed, out, shard, force, report))]
 #[allow(clippy::too_many_arguments)]
 pub fn run_experiment(
     py: Python<'_>,

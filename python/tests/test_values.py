@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -298,6 +299,11 @@ def test_on_arrays(command):
     assert found == line
     assert found["verdict"] == "holds" and found["mutants"] == {"three-quarters": "fails"}
     assert found["closest"]["sides"].startswith(f"{1 - np.tanh(2):.6g} ")
+    command("check", "memory.theorem5", *arrays, "--set", "beta=2", "--cases", "cases.jsonl")
+    lines = [json.loads(line) for line in Path("cases.jsonl").read_text().splitlines()]
+    every = attnlab.on_arrays("memory.theorem5", {"patterns": x, "queries": q}, beta=2.0, cases=True)["cases"]
+    assert [{"claim": "memory.theorem5", **case} for case in every] == lines
+    assert [(case["number"], case["says"]) for case in every] == [(0, "holds"), (1, "holds")]
 
 
 def test_on_arrays_of_several_heads(command):

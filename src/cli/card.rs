@@ -1,25 +1,22 @@
 //! Cards: statement, hypotheses, parameters and mutants of one claim.
 
-use attnlab_core::format;
-use attnlab_core::format::wrapped;
+use super::check::WIDTH;
+use attnlab_core::format::{self, wrapped};
 use attnlab_core::params::{Fallback, Spec};
 use attnlab_lab::claim::{ArraySpec, Claim, Params, Schema};
 use serde_json::{Map, Value, json};
 
-const WIDTH: usize = 100;
-
 /// Returns what a list says of a claim, as JSON.
-pub fn claim_entry(claim: &dyn Claim) -> Map<String, Value> {
+pub fn claim_entry(claim: &dyn Claim) -> Value {
     let sheet = claim.sheet();
-    let entry = [
-        ("id", json!(sheet.id)),
-        ("source", json!(sheet.source())),
-        ("title", json!(sheet.title)),
-        ("statement", json!(sheet.statement)),
-        ("kind", json!(sheet.kind)),
-        ("expected", json!(sheet.expected)),
-    ];
-    entry.map(|(name, value)| (name.to_string(), value)).into_iter().collect()
+    json!({
+        "id": sheet.id,
+        "source": sheet.source(),
+        "title": sheet.title,
+        "statement": sheet.statement,
+        "kind": sheet.kind,
+        "expected": sheet.expected,
+    })
 }
 
 /// Returns the card of a claim as JSON: its entry in a list, and the rest.
@@ -36,7 +33,7 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
             json!({ "name": m.name, "says": m.says(), "set": set })
         })
         .collect();
-    let rest = json!({
+    let mut rest = json!({
         "corrected": sheet.holds,
         "own": sheet.own,
         "class": sheet.class,
@@ -51,10 +48,10 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
         "mutants": mutants,
     });
     let mut card = claim_entry(claim);
-    if let Value::Object(rest) = rest {
-        card.extend(rest);
+    if let (Value::Object(card), Value::Object(rest)) = (&mut card, &mut rest) {
+        card.append(rest);
     }
-    Value::Object(card)
+    card
 }
 
 /// Returns the parameters of a schema as JSON: name, range, default, meaning.
@@ -114,15 +111,18 @@ pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
             if a.replaces.is_empty() { String::new() } else { format!("in place of {}", a.replaces.join(", ")) };
         vec![format!("    {}", a.name), a.meaning.to_string(), replaced]
     };
-    let arrays: Vec<_> = claim.takes().iter().map(array).collect();
-    if !arrays.is_empty() {
-        lines.push("\n  arrays, in place of draws (--array name=file)".into());
-        lines.extend(format::table(&arrays));
-    }
-    let rows: Vec<_> = claim.mutants().iter().map(|m| vec![format!("    {}", m.name), m.says().to_string()]).collect();
-    if !rows.is_empty() {
-        lines.push("\n  mutants (false variants, which must be refuted)".into());
-        lines.extend(format::table(&rows));
+    lines.extend(table_under("\n  arrays, in place of draws (--array name=file)", claim.takes().iter().map(array)));
+    let mutants = claim.mutants();
+    let rows = mutants.iter().map(|m| vec![format!("    {}", m.name), m.says().to_string()]);
+    lines.extend(table_under("\n  mutants (false variants, which must be refuted)", rows));
+    lines
+}
+
+/// Aligns rows below a heading, which is left out without rows.
+pub(super) fn table_under(heading: &str, rows: impl Iterator<Item = Vec<String>>) -> Vec<String> {
+    let mut lines = format::table(&rows.collect::<Vec<_>>());
+    if !lines.is_empty() {
+        lines.insert(0, heading.into());
     }
     lines
 }
@@ -143,12 +143,7 @@ fn hypotheses(claim: &dyn Claim, defaults: &Params) -> Vec<String> {
         let margin = format!("margin {} at the defaults", format::number(h.margin));
         vec![format!("    {}", h.name), h.printed.to_string(), margin]
     };
-    let rows: Vec<_> = claim.hypotheses(defaults).iter().map(row).collect();
-    let mut lines = format::table(&rows);
-    if !lines.is_empty() {
-        lines.insert(0, "\n  hypotheses".into());
-    }
-    lines
+    table_under("\n  hypotheses", claim.hypotheses(defaults).iter().map(row))
 }
 
 /// Returns the parameters of a schema as text.
@@ -164,10 +159,5 @@ pub fn parameter_lines(schema: &Schema, defaults: Option<&Params>) -> Vec<String
         };
         vec![format!("    {}", spec.name), default, spec.doc(), format!("({})", spec.domain.allowed())]
     };
-    let rows: Vec<_> = schema.iter().map(row).collect();
-    let mut lines = format::table(&rows);
-    if !lines.is_empty() {
-        lines.insert(0, "\n  parameters (--set name=value)".into());
-    }
-    lines
+    table_under("\n  parameters (--set name=value)", schema.iter().map(row))
 }

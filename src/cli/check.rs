@@ -1,16 +1,16 @@
 //! `attnlab check`: verdicts on claims.
 
+use super::card::table_under;
 use super::on_arrays;
 use attnlab_core::error::{Error, Result};
-use attnlab_core::format::{number, pairs, table, wrapped};
+use attnlab_core::format::{number, pairs, wrapped};
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::claim::{Claim, Hypothesis, Params, VerdictKind};
-use attnlab_lab::command::Bar;
-use attnlab_lab::command::{Out, Status};
-use attnlab_lab::command::{Parameters, input};
+use attnlab_lab::command::{Bar, Out, Parameters, Status, input};
 use attnlab_lab::run::{CheckOptions, CheckReport, MutantReport, Progress, check, mutants};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -68,9 +68,15 @@ pub struct Args {
     #[arg(allow_negative_numbers = true, requires = "mutants")]
     mutant_seeds: u64,
     /// Judge a claim about a layer on a NumPy or safetensors file in place of draws; `attnlab show ID` lists what it takes
-    #[arg(long = "array", value_name = "NAME=FILE")]
+    #[arg(long = "array", value_name = "NAME=FILE[:TENSOR]")]
     #[arg(conflicts_with_all = ["all", "trials", "until_decided", "seed", "level", "beyond_hypotheses", "mutant_seeds"])]
     arrays: Vec<String>,
+    /// Write every case on the arrays to a new file, one JSON object per case and line
+    #[arg(long, value_name = "FILE", requires = "arrays")]
+    cases: Option<PathBuf>,
+    /// Replace an existing file of cases
+    #[arg(long, requires = "cases")]
+    force: bool,
     /// Print one JSON object per claim and line
     #[arg(long)]
     json: bool,
@@ -107,7 +113,9 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
             let allowed = "must name a claim all of whose arrays are given; `attnlab show ID` lists them";
             return Err(Error::invalid("ID", args.ids.join(" "), allowed));
         }
-        return on_arrays::run(&fitting, &arrays, [args.mutants, args.json], out);
+        let Args { mutants, json, cases, force, .. } = args;
+        let form = on_arrays::Form { mutants: *mutants, json: *json, cases: cases.as_deref(), force: *force };
+        return on_arrays::run(&fitting, &arrays, &form, out);
     }
     let options = CheckOptions {
         seed: args.seed,
@@ -134,7 +142,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         bar.overall(i as u64 + 1, claims.len() as u64);
     }
     if !args.json && tally.total > 1 {
-        out.line(&tally.text())?;
+        out.line(&self::tally(tally.expected, tally.total))?;
     }
     Ok(tally.status())
 }
@@ -205,24 +213,18 @@ fn block(report: &CheckReport, title: &str, mutant: Option<&MutantReport>) -> Ve
     if mutant.is_none() {
         lines.extend(wrapped(&report.source, 2, WIDTH));
     }
-    lines.extend(field("promise", &report.promise));
-    if let Some(tolerance) = &report.tolerance {
-        lines.extend(field("tolerance", tolerance));
-    }
-    lines.extend(field("estimate", &estimate(report)));
-    if !report.reach.is_empty() {
-        lines.extend(field("reach", &report.reach));
-    }
-    if let Some(mutant) = mutant {
-        lines.extend(field("power", &mutant.power()));
-    }
-    lines.extend(field("trials", &report.counted()));
-    if let Some(stopping) = report.stopping() {
-        lines.extend(field("stopping", &stopping));
-    }
-    lines.extend(field("parameters", &pairs(&report.parameters)));
-    if !report.witness.is_empty() {
-        lines.extend(field("witness", &pairs(&report.witness)));
+    for (name, text) in [
+        ("promise", report.promise.clone()),
+        ("tolerance", report.tolerance.clone().unwrap_or_default()),
+        ("estimate", estimate(report)),
+        ("reach", report.reach.clone()),
+        ("power", mutant.map(MutantReport::power).unwrap_or_default()),
+        ("trials", report.counted()),
+        ("stopping", report.stopping().unwrap_or_default()),
+        ("parameters", pairs(&report.parameters)),
+        ("witness", pairs(&report.witness)),
+    ] {
+        lines.extend(field(name, &text));
     }
     lines.extend(hypotheses(&report.hypotheses));
     lines.push(format!("  seed {}, {} s", report.seed, number((report.wall_s * 100.0).round() / 100.0)));
@@ -252,8 +254,10 @@ fn rounded(x: f64) -> f64 {
     format!("{x:.1e}").parse().unwrap_or(x)
 }
 
+/// Width of the texts on the terminal (characters).
 pub(super) const WIDTH: usize = 100;
 
+/// Returns the lines of a field; none without text.
 pub(super) fn field(name: &str, text: &str) -> Vec<String> {
     let mut lines = wrapped(text, 14, WIDTH);
     if let Some(first) = lines.first_mut() {
@@ -281,11 +285,7 @@ fn hypotheses(hypotheses: &[Hypothesis]) -> Vec<String> {
         let margin = format!("margin {}", number(h.margin));
         [&format!("    {}", h.name), h.printed, holds, &margin].map(String::from).to_vec()
     };
-    let mut lines = table(&hypotheses.iter().map(row).collect::<Vec<_>>());
-    if !lines.is_empty() {
-        lines.insert(0, "  hypotheses".into());
-    }
-    lines
+    table_under("  hypotheses", hypotheses.iter().map(row))
 }
 
 /// Returns a sentence with the number of expected verdicts.
@@ -307,10 +307,6 @@ impl Tally {
         self.total += 1;
         self.expected += usize::from(report.as_expected());
         self.failed += usize::from(report.verdict == VerdictKind::Failed);
-    }
-
-    fn text(&self) -> String {
-        tally(self.expected, self.total)
     }
 
     fn status(&self) -> Status {

@@ -1,5 +1,6 @@
 //! `attnlab glossary`: definitions of every quantity, verdict word and term.
 
+use super::check::WIDTH;
 use attnlab_core::error::Result;
 use attnlab_core::format::{table, wrapped};
 use attnlab_lab::catalogue::Catalogue;
@@ -24,8 +25,6 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
-
-const WIDTH: usize = 100;
 
 /// Quantities, verdict words and terms.
 struct Entries {

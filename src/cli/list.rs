@@ -61,7 +61,7 @@ pub struct ShowArgs {
 /// # Errors
 /// An unknown id, or a beginning that no claim has.
 pub fn listed(catalogue: &Catalogue, what: &str) -> Result<Vec<Value>> {
-    let claim = |c: &Arc<dyn Claim>| Value::Object(card::claim_entry(&**c));
+    let claim = |c: &Arc<dyn Claim>| card::claim_entry(&**c);
     Ok(match what {
         "claims" => catalogue.claims().map(claim).collect(),
         "formulas" => catalogue.formulas().map(formula_line).collect(),
@@ -161,8 +161,7 @@ fn entry<'a>(catalogue: &'a Catalogue, id: &str) -> Result<Shown<'a>> {
 fn show_entry(catalogue: &Catalogue, id: &str, out: &mut Out) -> Result<()> {
     match entry(catalogue, id)? {
         Shown::Claim(claim, formula) => {
-            let lines = card::claim_lines(claim);
-            lines.iter().try_for_each(|l| out.line(l))?;
+            card::claim_lines(claim).iter().try_for_each(|l| out.line(l))?;
             let Some(formula) = formula else {
                 return Ok(());
             };
@@ -177,12 +176,9 @@ fn show_entry(catalogue: &Catalogue, id: &str, out: &mut Out) -> Result<()> {
 fn formula_json(formula: &Formula) -> Value {
     let schema = (formula.schema)();
     let defaults = Params::resolve(&schema, &Map::new()).ok();
-    json!({
-        "id": formula.id,
-        "source": formula.source,
-        "doc": formula.doc,
-        "parameters": card::parameters_json(&schema, defaults.as_ref()),
-    })
+    let mut card = formula_line(formula);
+    card["parameters"] = card::parameters_json(&schema, defaults.as_ref()).into();
+    card
 }
 
 fn formula_line(formula: &Formula) -> Value {
@@ -194,8 +190,7 @@ fn show_formula(formula: &Formula, out: &mut Out) -> Result<()> {
     let defaults = Params::resolve(&schema, &Map::new()).ok();
     out.line(&format!("{}: {}", formula.id, formula.doc))?;
     out.line(&format!("  {}", formula.source))?;
-    let lines = card::parameter_lines(&schema, defaults.as_ref());
-    lines.iter().try_for_each(|l| out.line(l))
+    card::parameter_lines(&schema, defaults.as_ref()).iter().try_for_each(|l| out.line(l))
 }
 
 fn experiment_json(entry: &Entry) -> Value {

@@ -4,19 +4,21 @@ use super::check::{WIDTH, field};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::{pairs, wrapped};
 use attnlab_core::npy::shape_text;
-use attnlab_lab::claim::{Arrays, Claim, OnArrays};
+use attnlab_lab::claim::{Arrays, Case, Claim, OnArrays};
 use attnlab_lab::command::{Out, Status};
+use attnlab_lab::run::files;
 use attnlab_networks::{Checkpoint, npy};
 use ndarray::Axis;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Reads the arrays of `NAME=FILE` arguments: every matrix of a NumPy or safetensors file, and every index of the first
-/// axis of a NumPy file of three dimensions.
+/// axis of a NumPy file of three dimensions. `NAME=FILE:PATTERN` takes the tensors whose names fit, `*` being any characters.
 ///
 /// # Errors
-/// An argument of another form; a file that cannot be read, or has other than matrices.
+/// An argument of another form; a file that cannot be read, or has other than matrices; a pattern that fits no tensor.
 pub fn read(arguments: &[String]) -> Result<Arrays> {
     let mut arrays = Arrays::default();
     for argument in arguments {
@@ -24,9 +26,18 @@ pub fn read(arguments: &[String]) -> Result<Arrays> {
         else {
             return Err(Error::invalid("array", argument, "must be NAME=FILE, such as patterns=keys.npy"));
         };
+        let (path, pattern) = match path.rsplit_once(':') {
+            // A colon may be part of a name.
+            Some((file, pattern)) if !Path::new(path).exists() && Path::new(file).exists() => (file, pattern),
+            _ => (path, "*"),
+        };
         let path = Path::new(path);
         let file = Checkpoint::open(path)?;
-        for tensor in file.matching(&["*"]) {
+        let tensors = file.matching(&[pattern]);
+        if tensors.is_empty() {
+            return Err(Error::unknown("tensor", pattern, file.names()));
+        }
+        for tensor in tensors {
             let shape = file.shape(&tensor)?;
             let numpy = path.extension().is_some_and(|e| e == "npy");
             match shape.len() {
@@ -37,7 +48,9 @@ pub fn read(arguments: &[String]) -> Result<Arrays> {
                 }
                 _ => {
                     let expected = "a matrix, or in a NumPy file (heads, rows, columns); of one column (d, 1)";
-                    return Err(Error::shape(format!("{name} in {}", path.display()), shape_text(&shape), expected));
+                    let of = if numpy { "" } else { &format!("{tensor} ") };
+                    let name = format!("{name}, {of}in {}", path.display());
+                    return Err(Error::shape(name, format_args!("{}", shape_text(&shape)), expected));
                 }
             }
         }
@@ -48,22 +61,53 @@ pub fn read(arguments: &[String]) -> Result<Arrays> {
 /// A claim and the parameters that the user set.
 type Chosen = (Arc<dyn Claim>, Map<String, Value>);
 
+/// Form in which verdicts on arrays are given.
+pub struct Form<'a> {
+    /// Flag: the claims' mutants are judged too.
+    pub mutants: bool,
+    /// Flag: one JSON object per claim and line.
+    pub json: bool,
+    /// File for the cases, one JSON object per case and line.
+    pub cases: Option<&'a Path>,
+    /// Flag: the file may exist, and is replaced.
+    pub force: bool,
+}
+
+/// Line of the file of cases.
+#[derive(Serialize)]
+struct Line<'a> {
+    claim: &'a str,
+    #[serde(flatten)]
+    case: &'a Case,
+}
+
 /// Judges claims on arrays and shows what they say.
 ///
 /// # Errors
-/// As [`OnArrays::judge`].
-pub fn run(claims: &[Chosen], arrays: &Arrays, [mutants, json]: [bool; 2], out: &mut Out) -> Result<Status> {
+/// As [`OnArrays::judge`]; a file of cases that exists or cannot be written.
+pub fn run(claims: &[Chosen], arrays: &Arrays, form: &Form, out: &mut Out) -> Result<Status> {
+    form.cases.map_or(Ok(()), |path| files::ensure_free(path, form.force))?;
+    let judged = claims.iter().map(|(claim, set)| OnArrays::judge(&**claim, set, arrays, form.mutants));
+    let judged = judged.collect::<Result<Vec<_>>>()?;
+    if let Some(path) = form.cases {
+        files::write_whole(path, form.force, |to| {
+            for (found, case) in judged.iter().flat_map(|found| found.each.iter().map(move |case| (found, case))) {
+                serde_json::to_writer(&mut *to, &Line { claim: &found.claim, case })?;
+                to.write_all(b"\n")?;
+            }
+            Ok(())
+        })?;
+    }
     let mut status = Status::Expected;
-    let judged = claims.iter().map(|(claim, set)| OnArrays::judge(&**claim, set, arrays, mutants));
-    for ((claim, _), found) in claims.iter().zip(judged.collect::<Result<Vec<_>>>()?) {
+    for ((claim, _), found) in claims.iter().zip(&judged) {
         if found.fails > 0 {
             status = Status::Unexpected;
         } else if !found.failed.is_empty() && status == Status::Expected {
             status = Status::Failed;
         }
-        match json {
-            true => out.json(&found)?,
-            false => block(&found, &claim.sheet().title).iter().try_for_each(|line| out.line(line))?,
+        match form.json {
+            true => out.json(found)?,
+            false => block(found, &claim.sheet().title).iter().try_for_each(|line| out.line(line))?,
         }
     }
     Ok(status)

@@ -155,24 +155,12 @@ pub fn spare(path: &Path, another: &str) -> Result<()> {
 
 /// Returns the command that writes the same report.
 fn command(args: &Args) -> String {
-    let mut command = "attnlab report".to_string();
-    for folder in &args.folders {
-        let folder = quoted(&folder.display().to_string());
-        command.push_str(&format!(" {folder}"));
-    }
-    if args.out != Path::new("report.html") {
-        let file = quoted(&args.out.display().to_string());
-        command.push_str(&format!(" --out {file}"));
-    }
-    if let Some(folder) = &args.site {
-        let folder = quoted(&folder.display().to_string());
-        command.push_str(&format!(" --site {folder}"));
-    }
-    if let Some(page) = &args.page {
-        command.push_str(&format!(" --page {}", quoted(page)));
-    }
-    if args.partial {
-        command.push_str(" --partial");
-    }
-    command
+    let word = |path: &PathBuf| quoted(&path.display().to_string());
+    let mut words = vec!["attnlab report".to_string()];
+    words.extend(args.folders.iter().map(word));
+    words.extend((args.out != Path::new("report.html")).then(|| format!("--out {}", word(&args.out))));
+    words.extend(args.site.as_ref().map(|folder| format!("--site {}", word(folder))));
+    words.extend(args.page.as_ref().map(|page| format!("--page {}", quoted(page))));
+    words.extend(args.partial.then(|| "--partial".to_string()));
+    words.join(" ")
 }

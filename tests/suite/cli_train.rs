@@ -1,9 +1,8 @@
 //! `attnlab train`: a training that is really killed, and pictures.
 
-use crate::common::{attnlab, kill, wait_until};
+use crate::common::{attnlab, kill, paused};
 use attnlab::run::pause;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
 
 /// The smallest settings that still have every part.
 const TINY: [&str; 19] = [
@@ -28,17 +27,17 @@ const TINY: [&str; 19] = [
     "evaluation.longer=7",
 ];
 
-fn arguments(out: &Path, command: &str, more: &[&str]) -> Vec<String> {
+fn arguments(out: &Path, command: &str) -> Vec<String> {
     let mut args = vec![command.to_string(), "icl".into(), "--quick".into()];
     args.extend(["--out".into(), out.display().to_string()]);
-    for set in TINY.iter().chain(more) {
+    for set in TINY {
         args.extend(["--set".into(), set.to_string()]);
     }
     args
 }
 
-fn complete(out: &Path, command: &str, more: &[&str]) -> (String, String) {
-    let args = arguments(out, command, more);
+fn complete(out: &Path, command: &str) -> (String, String) {
+    let args = arguments(out, command);
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let output = attnlab(&args).output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr).to_string();
@@ -56,7 +55,7 @@ fn rows(out: &Path) -> String {
 fn a_killed_process_goes_on_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let (whole, killed) = (folder.path().join("whole"), folder.path().join("killed"));
-    let (pictures, _) = complete(&whole, "run", &[]);
+    let (pictures, _) = complete(&whole, "run");
     for name in ["icl_examples", "icl_training", "icl_plateau", "icl_shifted", "icl_depth"] {
         assert!(pictures.contains(&format!("{name}.svg")), "{pictures}");
     }
@@ -68,25 +67,17 @@ fn a_killed_process_goes_on_to_the_same_bytes() {
     // A training writes six checkpoints, at every fourth step, and keeps two. The first process is killed after two of
     // the first training; the second, which goes on from there, after four more and two of the second training.
     for (trainings, written) in [(1, 2), (2, 6)] {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_attnlab"))
-            .args(arguments(&killed, "train", &[]))
-            .args(["--threads", "1"])
-            .env(pause::AFTER_CHECKPOINTS, written.to_string())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        wait_until(&mut child, "the checkpoint of step 8", || {
-            let step_8 = |folder: &Path| folder.join("step-000000008.json").exists();
-            folders().count() == trainings && folders().any(|folder| step_8(&folder))
-        });
-        kill(child);
+        let train = [arguments(&killed, "train"), vec!["--threads".into(), "1".into()]].concat();
+        kill(paused(&train, pause::AFTER_CHECKPOINTS, written, || {
+            let step_8 = |folder: PathBuf| folder.join("step-000000008.json").exists();
+            folders().count() == trainings && folders().any(step_8)
+        }));
     }
     assert_eq!(rows(&killed).lines().count(), 1, "one training of four");
-    complete(&killed, "train", &[]);
+    complete(&killed, "train");
     assert_eq!(rows(&killed), rows(&whole));
     // Once more: nothing is left to do.
-    let (_, said) = complete(&killed, "train", &[]);
+    let (_, said) = complete(&killed, "train");
     assert!(said.contains("0 computed now"), "{said}");
 }
 

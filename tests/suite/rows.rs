@@ -1,5 +1,6 @@
 //! Rows survive kills, resume, and never mix; figures and tables say what the rows say.
 
+use crate::sweeps::with_threads;
 use attnlab::experiment::{self, Experiment, RunOptions};
 use attnlab::figure::{self, Axis, Cell, Figure, Heat, Panel, Point, Series};
 use attnlab::run::Silent;
@@ -25,10 +26,6 @@ fn small(id: &str) -> Box<dyn Experiment> {
 fn run(experiment: &dyn Experiment, out: &Path, seed: u64) -> attnlab::Result<Vec<Row>> {
     let options = RunOptions { seed, ..RunOptions::default() };
     experiment::run(experiment, out, &options, &Silent).map(|report| report.rows)
-}
-
-fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
 #[test]

@@ -223,15 +223,45 @@ impl Error {
     }
 }
 
+/// Accepts a parameter whose `value` meets the requirement `allowed`, which `holds` tells.
+///
+/// # Errors
+/// [`Error::Invalid`] where it does not hold.
+///
+/// ```
+/// use attnlab_core::error::require;
+/// let tau = 1.5;
+/// let refused = require(tau > 0.0 && tau <= 1.0, "tau", tau, "must be a number in (0, 1]");
+/// assert_eq!(refused.unwrap_err().to_string(), "tau = 1.5: must be a number in (0, 1]");
+/// ```
+pub fn require(
+    holds: bool,
+    name: impl Into<String>,
+    value: impl std::fmt::Display,
+    allowed: impl Into<String>,
+) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::invalid(name, value, allowed)) }
+}
+
+/// Accepts an array that `fits` the others: `found` is its shape, and `expected` the shape it must have.
+///
+/// # Errors
+/// [`Error::Shape`] where it does not fit.
+pub fn require_shape(
+    fits: bool,
+    name: impl Into<String>,
+    found: impl std::fmt::Debug,
+    expected: impl Into<String>,
+) -> Result<()> {
+    if fits { Ok(()) } else { Err(Error::shape(name, found, expected)) }
+}
+
 /// Accepts a finite number > 0.
 ///
 /// # Errors
 /// [`Error::Invalid`] for every other value.
 pub fn positive(name: &str, value: f64) -> Result<()> {
-    if value > 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(Error::invalid(name, value, "must be a finite number > 0"))
+    require(value > 0.0 && value.is_finite(), name, value, "must be a finite number > 0")
 }
 
 /// Accepts a whole number >= `least`.
@@ -239,11 +269,7 @@ pub fn positive(name: &str, value: f64) -> Result<()> {
 /// # Errors
 /// [`Error::Invalid`] for every other value.
 pub fn at_least(name: &str, value: usize, least: usize) -> Result<()> {
-    if value >= least {
-        return Ok(());
-    }
-    let allowed = format!("must be a whole number >= {least}");
-    Err(Error::invalid(name, value, allowed))
+    require(value >= least, name, value, format!("must be a whole number >= {least}"))
 }
 
 /// Accepts a finite number >= 0.
@@ -251,10 +277,7 @@ pub fn at_least(name: &str, value: usize, least: usize) -> Result<()> {
 /// # Errors
 /// [`Error::Invalid`] for every other value.
 pub fn non_negative(name: &str, value: f64) -> Result<()> {
-    if value >= 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    Err(Error::invalid(name, value, "must be a finite number >= 0"))
+    require(value >= 0.0 && value.is_finite(), name, value, "must be a finite number >= 0")
 }
 
 /// Returns the advice after an interruption.

@@ -9,6 +9,7 @@
 //! - [`bracket`]: rigorous enclosures of computed numbers;
 //! - [`npy`]: reader and writer of NumPy files;
 //! - [`input`]: the door through which input files are opened, so that a run knows them;
+//! - [`named!`]: names of the variants of an enum;
 //! - [`params`]: parameters of claims, with types, symbols, units, ranges and defaults;
 //! - [`clock`]: times computations, also in a browser;
 //! - [`format`](mod@format): numbers and tables formatted for people.
@@ -19,6 +20,7 @@ pub mod error;
 pub mod format;
 pub mod input;
 pub mod linalg;
+mod named;
 pub mod npy;
 pub mod params;
 pub mod quadrature;

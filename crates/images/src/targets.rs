@@ -1,5 +1,6 @@
 //! Distributions over classes that a network is trained towards: smoothed labels and mix-up.
 
+use crate::dataset::check_label;
 use crate::image::Image;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Generator;
@@ -11,10 +12,7 @@ use rand_distr::{Beta, Distribution};
 /// # Errors
 /// [`Error::Invalid`] for a label that is not below the number of classes, or ε outside [0, 1].
 pub fn smoothed_label(label: usize, classes: usize, smoothing: f64) -> Result<Vec<f64>> {
-    if label >= classes {
-        let requirement = format!("must be below the number of classes, {classes}");
-        return Err(Error::invalid("label", label, requirement));
-    }
+    check_label(label, classes)?;
     if !(0.0..=1.0).contains(&smoothing) {
         return Err(Error::invalid("smoothing", smoothing, "must be a number in [0, 1]"));
     }

@@ -14,7 +14,8 @@
 //! - [`scaffold`]: a new package with a theorem of one's own;
 //! - [`command`]: subcommands that a room adds to the command line;
 //! - [`prelude`]: the names that a file with a claim needs;
-//! - [`sheet_test`]: numbers and verdicts in sheets, held to the computed ones, for the tests of a package;
+//! - [`sheet_test`]: numbers and verdicts in sheets, held to the computed ones, and experiments that must be
+//!   reproducible, for the tests of a package;
 //! - [`toy`]: a coin, for examples and tests.
 
 pub mod audit;
@@ -36,6 +37,7 @@ pub mod scaffold;
 pub mod sheet_test;
 pub mod sweep;
 pub mod toy;
+mod words;
 
 use claim::Paper;
 

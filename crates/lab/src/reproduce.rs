@@ -220,7 +220,12 @@ fn select<'a>(catalogue: &'a Catalogue, only: &[String]) -> Result<Selection<'a>
         return Err(error.listed_by("`attnlab list` and `attnlab list experiments`"));
     }
     let wanted = |e: &&Entry| experiments.iter().any(|id| e.answers_to(id));
-    Ok((catalogue.claims_named("only", &claims)?, catalogue.experiments().filter(wanted).collect()))
+    let wanted: Vec<&Entry> = catalogue.experiments().filter(wanted).collect();
+    if let Some(entry) = wanted.iter().find(|e| e.measures_files()) {
+        let allowed = format!("must be an experiment that needs no files; give yours to `attnlab run {}`", entry.name);
+        return Err(Error::invalid("only", entry.name, allowed));
+    }
+    Ok((catalogue.claims_named("only", &claims)?, wanted))
 }
 
 /// State of a running [`reproduce`].

@@ -1,4 +1,5 @@
-//! Numbers and verdicts in sheets, held to those that the program computes: for the tests of a package.
+//! Numbers and verdicts in sheets, held to those that the program computes, and experiments that must be reproducible: for
+//! the tests of a package.
 //!
 //! ```should_panic
 //! use attnlab_lab::catalogue::Room;
@@ -16,9 +17,13 @@
 
 use crate::catalogue::{Catalogue, Room};
 use crate::claim::{CheckedAt, Claim, Outcome, Params, Sheet, Witness};
+use crate::experiment::{self, Experiment, RunOptions};
+use crate::figure::{self, Figure};
 use crate::run::check::outcomes;
-use crate::run::{CheckOptions, CheckReport, MutantReport, Silent, check, mutant, mutants};
+use crate::run::{CheckOptions, CheckReport, MutantReport, Row, Silent, check, mutant, mutants};
+use rayon::ThreadPoolBuilder;
 use serde_json::{Map, Value, json};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -140,6 +145,29 @@ impl ClaimTest {
         let report = mutant(id, named, &CheckOptions::default(), 1, &Silent);
         report.unwrap_or_else(|error| panic!("mutant {name} of {id}: {error}"))
     }
+}
+
+/// Runs an experiment on 1 and on 2 threads, each time into a folder of its own in `out`, and requires that rows and
+/// figures are the same, and that there are no figures without rows. Returns rows and figures.
+///
+/// # Panics
+/// Names the experiment and what is not so, or the error of a run.
+pub fn assert_reproducible(experiment: &dyn Experiment, seed: u64, out: &Path) -> (Vec<Row>, Vec<Figure>) {
+    let name = experiment.name();
+    let options = RunOptions { seed, ..RunOptions::default() };
+    let [(rows, figures), (other_rows, other_figures)] = [1, 2].map(|threads| {
+        let folder = out.join(threads.to_string());
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let run = pool.install(|| experiment::run(experiment, &folder, &options, &Silent));
+        let rows = run.unwrap_or_else(|error| panic!("{name}: {error}")).rows;
+        let figures = experiment.figures(&rows).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (rows, figures)
+    });
+    assert!(rows == other_rows, "{name}: rows of 1 and 2 threads differ");
+    let text = |figure: &Figure| figure::svg(figure).unwrap() + &figure::to_csv(figure).unwrap();
+    assert!(figures.iter().map(text).eq(other_figures.iter().map(text)), "{name}: figures differ");
+    assert!(experiment.figures(&[]).is_err(), "{name}: figures without rows");
+    (rows, figures)
 }
 
 /// Requires that `problems` finds none in any claim. The settings of one claim are checked one after another, so that

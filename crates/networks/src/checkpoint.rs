@@ -258,12 +258,11 @@ fn below(path: &Path) -> Result<Vec<PathBuf>> {
         let problem = "must hold .safetensors, .gguf or .npy files, or folders with such files";
         return Err(content(path, known.unwrap_or_else(|| problem.into())));
     }
-    let problem = match (files.is_empty(), folders.is_empty()) {
-        (false, false) => "must hold files or folders of checkpoints, not both. Give the folders by name",
-        (true, _) => return Ok(folders),
-        (false, true) => "",
-    };
-    if !problem.is_empty() {
+    if files.is_empty() {
+        return Ok(folders);
+    }
+    if !folders.is_empty() {
+        let problem = "must hold files or folders of checkpoints, not both. Give the folders by name";
         return Err(content(path, problem.into()));
     }
     if path.join(INDEX).is_file() {

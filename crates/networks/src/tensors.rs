@@ -148,10 +148,15 @@ impl TensorFile {
             return values.into_dimensionality().map_err(|e| bad(e.to_string()));
         }
         let (info, _) = self.info(name)?;
-        let values = widened(info.dtype, &self.bytes(name)?).ok_or_else(|| {
-            let known = "F64, F32, F16 or BF16";
-            bad(format!("must have the type {known}; it is {:?}", info.dtype))
-        })?;
+        let bytes = self.bytes(name)?;
+        let values: Vec<f64> = match info.dtype {
+            Dtype::F64 => bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
+            kind => {
+                let mut exact = vec![];
+                narrowed(kind, &bytes, &mut exact).map_err(bad)?;
+                exact.into_iter().map(f64::from).collect()
+            }
+        };
         if let Some(i) = values.iter().position(|x| !x.is_finite()) {
             let (place, value) = ([i / columns, i % columns], values[i]);
             return Err(bad(format!("entry {place:?} must be finite; it is {value}")));
@@ -166,9 +171,7 @@ impl TensorFile {
     pub(crate) fn values(&self, name: &str) -> Result<ArrayD<f32>> {
         let bad = |problem: String| content(self.path(), format!("{name}: {problem}"));
         match self {
-            TensorFile::Npy { path, .. } => {
-                return Ok(npy::matrix(name, path)?.mapv(|x| x as f32).into_dyn());
-            }
+            TensorFile::Npy { path, .. } => return Ok(npy::matrix(name, path)?.mapv(|x| x as f32).into_dyn()),
             TensorFile::Gguf(file) => return file.values(name),
             TensorFile::Safe { .. } => {}
         }
@@ -185,10 +188,7 @@ impl TensorFile {
             let piece = &mut piece[..PIECE.min(left)];
             file.read_exact(piece).map_err(|e| unreadable(self.path(), e))?;
             left -= piece.len();
-            if !narrowed(info.dtype, piece, &mut values) {
-                let known = "F64, F32, F16 or BF16";
-                return Err(bad(format!("must have the type {known}; it is {:?}", info.dtype)));
-            }
+            narrowed(info.dtype, piece, &mut values).map_err(bad)?;
         }
         finite(&info.shape, &values).map_err(bad)?;
         ArrayD::from_shape_vec(IxDyn(&info.shape), values).map_err(|e| bad(e.to_string()))
@@ -219,20 +219,6 @@ fn parse(text: &[u8]) -> std::result::Result<BTreeMap<String, TensorInfo>, Strin
     Ok(tensors.into_iter().collect())
 }
 
-/// Widens F64, F32, F16 and BF16 to f64, exactly; None for other types.
-fn widened(kind: Dtype, bytes: &[u8]) -> Option<Vec<f64>> {
-    fn each<const N: usize>(bytes: &[u8], wide: impl Fn([u8; N]) -> f64) -> Option<Vec<f64>> {
-        Some(bytes.as_chunks().0.iter().map(|b| wide(*b)).collect())
-    }
-    match kind {
-        Dtype::F64 => each(bytes, f64::from_le_bytes),
-        Dtype::F32 => each(bytes, |b| f64::from(f32::from_le_bytes(b))),
-        Dtype::F16 => each(bytes, |b| f64::from(f16::from_le_bytes(b))),
-        Dtype::BF16 => each(bytes, |b| f64::from(bf16::from_le_bytes(b))),
-        _ => None,
-    }
-}
-
 /// Reads a file of JSON of limited size.
 pub(crate) fn json(path: &Path, most_bytes: u64) -> Result<serde_json::Value> {
     let mut text = vec![];
@@ -249,16 +235,16 @@ pub(crate) fn content(path: &Path, problem: String) -> Error {
     Error::Content { path: path.to_path_buf(), problem }
 }
 
-/// Appends F64, F32, F16 or BF16 as f32; false for other types.
-fn narrowed(kind: Dtype, bytes: &[u8], values: &mut Vec<f32>) -> bool {
+/// Appends F64, rounded, or F32, F16 or BF16, exactly, as f32; refuses other types.
+fn narrowed(kind: Dtype, bytes: &[u8], values: &mut Vec<f32>) -> std::result::Result<(), String> {
     match kind {
         Dtype::F64 => values.extend(bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b) as f32)),
         Dtype::F32 => values.extend(bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b))),
         Dtype::F16 => values.extend(bytes.as_chunks().0.iter().map(|b| f16::from_le_bytes(*b).to_f32())),
         Dtype::BF16 => values.extend(bytes.as_chunks().0.iter().map(|b| bf16::from_le_bytes(*b).to_f32())),
-        _ => return false,
+        _ => return Err(format!("must have the type F64, F32, F16 or BF16; it is {kind:?}")),
     }
-    true
+    Ok(())
 }
 
 /// Refuses numbers that are not finite, with the place of the first.

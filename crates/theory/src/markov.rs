@@ -1,7 +1,7 @@
 //! Stationary Markov chains over a finite alphabet, and their entropies. Texts drawn from them have a
 //! known least loss.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 
 /// Largest number of contexts of a chain, vocabulary^order: the elimination that computes the stationary
 /// law takes its cube in operations, a second at this size.
@@ -43,10 +43,8 @@ impl MarkovChain {
     /// ```
     pub fn new(vocabulary: usize, order: usize, rows: Vec<f64>) -> Result<Self> {
         let contexts = contexts(vocabulary, order)?;
-        if rows.len() != contexts * vocabulary {
-            let expected = format!("{contexts} rows of {vocabulary}");
-            return Err(Error::shape("rows", [rows.len()], expected));
-        }
+        let expected = format!("{contexts} rows of {vocabulary}");
+        require_shape(rows.len() == contexts * vocabulary, "rows", [rows.len()], expected)?;
         for (s, row) in rows.chunks_exact(vocabulary).enumerate() {
             let sum: f64 = row.iter().sum();
             // A NaN is in no range, and its sum is not near 1.
@@ -153,15 +151,10 @@ impl MarkovChain {
 /// [`Error::Invalid`] if order or vocabulary is out of range, or there are more than [`MOST_CONTEXTS`]
 /// contexts.
 pub fn contexts(vocabulary: usize, order: usize) -> Result<usize> {
-    if order == 0 {
-        let allowed = "must be 1 or 2, or more with few symbols; it is the length of the context";
-        return Err(Error::invalid("order", 0, allowed));
-    }
+    let allowed = "must be 1 or 2, or more with few symbols; it is the length of the context";
+    require(order > 0, "order", order, allowed)?;
     // Symbols are 16-bit numbers, whose range exceeds the largest number of contexts.
-    if vocabulary < 2 {
-        let allowed = "must be at least 2; a single symbol has entropy 0";
-        return Err(Error::invalid("vocabulary", vocabulary, allowed));
-    }
+    require(vocabulary >= 2, "vocabulary", vocabulary, "must be at least 2; a single symbol has entropy 0")?;
     let power = u32::try_from(order).ok();
     let count = power.and_then(|k| vocabulary.checked_pow(k));
     count.filter(|n| *n <= MOST_CONTEXTS).ok_or_else(|| {
@@ -198,14 +191,9 @@ fn stationary(vocabulary: usize, rows: &[f64], n: usize) -> Result<Vec<f64>> {
         let (above, last) = a.split_at_mut(m * n);
         let last = &last[..m];
         let out: f64 = last.iter().sum();
-        if out <= 0.0 {
-            return Err(Error::invalid(
-                "rows",
-                format!("without a path from context {m} to an earlier one"),
-                "must be such that context 0 is reached from every other; otherwise there may be \
-                 several stationary laws",
-            ));
-        }
+        let allowed = "must be such that context 0 is reached from every other; otherwise there may be several \
+                       stationary laws";
+        require(out > 0.0, "rows", format!("without a path from context {m} to an earlier one"), allowed)?;
         for row in above.chunks_exact_mut(n) {
             row[m] /= out;
             let share = row[m];

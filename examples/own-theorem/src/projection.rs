@@ -45,16 +45,10 @@ impl Claim for Projection {
         let differences = scores.iter().zip(&weights).map(|(x, w)| x - w);
         let inner: f64 = differences.clone().zip(&weights).map(|(d, w)| d * w).sum();
         let largest = scores.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-        Ok(Outcome::Gap {
-            lhs: differences.fold(f64::NEG_INFINITY, f64::max),
-            rhs: inner,
-            tol: ROUNDING * n as f64 * f64::EPSILON * (1.0 + largest),
-            relation: Relation::AtMost,
-            witness: witness! {
+        Ok(Outcome::at_most(differences.fold(f64::NEG_INFINITY, f64::max), inner, ROUNDING * n as f64 * f64::EPSILON * (1.0 + largest), witness! {
                 "support" => weights.iter().filter(|w| **w > 0.0).count(),
                 "sum" => weights.iter().sum::<f64>(),
-            },
-        })
+            }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -2,11 +2,10 @@
 
 use super::outcomes::promise_of;
 use super::{Body, PythonClaim, Told, Variant};
-use crate::convert::{Raised, map_of, whole as whole_number};
+use crate::convert::{Raised, map_of, needed, whole as whole_number};
 use attnlab_core::error::Error;
 use attnlab_core::params::{Domain, Fallback, Spec};
 use attnlab_lab::claim::{self, Claim, Kind, Paper, Sheet, VerdictKind};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value};
@@ -83,11 +82,6 @@ pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
         variant: false,
         made: Mutex::default(),
     }))
-}
-
-fn needed<'py>(spec: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let missing = || PyValueError::new_err(format!("{name} is required"));
-    spec.get_item(name)?.ok_or_else(missing)
 }
 
 fn told(value: &Bound<'_, PyAny>) -> PyResult<Told> {

@@ -1,7 +1,7 @@
 //! The default engine: faer, in pure Rust, on the memory of ndarray arrays.
 
 use super::{Real, Threads};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require_shape};
 use faer::{Accum, MatMut, MatRef, Par};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
 
@@ -77,9 +77,7 @@ pub fn gemm<T: Real>(
 /// # Errors
 /// If A has more columns than rows, or a rank below p.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
-    if a.ncols() > a.nrows() {
-        return Err(Error::shape("matrix", a.dim(), "at least as many rows as columns"));
-    }
+    require_shape(a.ncols() <= a.nrows(), "matrix", a.dim(), "at least as many rows as columns")?;
     on_one_thread();
     let qr = view(&a).qr();
     let r = qr.thin_R();
@@ -114,9 +112,7 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
 /// If A is not square, contains NaN, or the iteration does not converge.
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     on_one_thread();
-    if a.nrows() != a.ncols() {
-        return Err(Error::shape("matrix", a.dim(), "as many rows as columns"));
-    }
+    require_shape(a.nrows() == a.ncols(), "matrix", a.dim(), "as many rows as columns")?;
     let eigen = view(&a)
         .self_adjoint_eigen(faer::Side::Lower)
         .map_err(|_| Error::not_converged("the eigenvalue decomposition did not converge"))?;

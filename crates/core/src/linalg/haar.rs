@@ -1,7 +1,7 @@
 //! Random subspaces: Haar-distributed bases, and sets of bases with a chosen coherence.
 
-use super::{Real, product, qr_q};
-use crate::error::{Error, Result};
+use super::{Real, column_major, product, qr_q};
+use crate::error::{Error, Result, require};
 use crate::rng::Generator;
 use ndarray::{Array2, ShapeBuilder, s};
 use rand_distr::{Distribution, StandardNormal};
@@ -28,9 +28,7 @@ pub fn normal_matrix(d: usize, p: usize, rng: &mut Generator) -> Array2<f64> {
 /// assert!((gram[[0, 0]] - 1.0).abs() < 1e-14 && gram[[0, 1]].abs() < 1e-14);
 /// ```
 pub fn haar_basis(d: usize, p: usize, rng: &mut Generator) -> Result<Array2<f64>> {
-    if p == 0 || p > d {
-        return Err(Error::invalid("dim", p, format!("must be a whole number from 1 to ambient = {d}")));
-    }
+    require((1..=d).contains(&p), "dim", p, format!("must be a whole number from 1 to ambient = {d}"))?;
     qr_q(normal_matrix(d, p, rng).view())
 }
 
@@ -40,10 +38,8 @@ pub fn haar_basis(d: usize, p: usize, rng: &mut Generator) -> Result<Array2<f64>
 /// If the dimensions add up to more than d.
 pub fn orthonormal_bases(d: usize, dims: &[usize], rng: &mut Generator) -> Result<Vec<Array2<f64>>> {
     let total: usize = dims.iter().sum();
-    if total > d {
-        let allowed = format!("must be at least {total}, the sum of the subspace dimensions");
-        return Err(Error::invalid("ambient", d, allowed));
-    }
+    let allowed = format!("must be at least {total}, the sum of the subspace dimensions");
+    require(total <= d, "ambient", d, allowed)?;
     Ok(split(&haar_basis(d, total, rng)?, dims))
 }
 
@@ -59,9 +55,7 @@ pub fn coherent_bases(
     coherence: f64,
     rng: &mut Generator,
 ) -> Result<Vec<Array2<f64>>> {
-    if !(0.0..1.0).contains(&coherence) {
-        return Err(Error::invalid("coherence", coherence, "must be a number in [0, 1)"));
-    }
+    require((0.0..1.0).contains(&coherence), "coherence", coherence, "must be a number in [0, 1)")?;
     let blocks = orthonormal_bases(d, &vec![p; clusters + 1], rng).map_err(|_| {
         let need = (clusters + 1) * p;
         Error::invalid("ambient", d, format!("must be at least {need}; coherent bases need (clusters + 1) dim"))
@@ -73,11 +67,9 @@ pub fn coherent_bases(
 fn split<T: Real>(joint: &Array2<T>, dims: &[usize]) -> Vec<Array2<T>> {
     let mut start = 0;
     let part = |p: &usize| {
-        let block = joint.slice(s![.., start..start + p]);
+        let block = column_major(joint.slice(s![.., start..start + p]));
         start += p;
-        let mut copy = Array2::zeros(block.raw_dim().f());
-        copy.assign(&block);
-        copy
+        block
     };
     dims.iter().map(part).collect()
 }

@@ -1,7 +1,7 @@
 //! The alternative engine: BLAS and LAPACK through `ndarray-linalg` (feature `lapack`).
 
 use super::{Real, Threads};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require_shape};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2};
 use ndarray_linalg::{Eigh, QR, SVD, UPLO};
@@ -33,9 +33,7 @@ pub fn gemm<T: Real>(
 /// # Errors
 /// If A has more columns than rows, or linearly dependent columns, or LAPACK fails.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
-    if a.ncols() > a.nrows() {
-        return Err(Error::shape("matrix", a.dim(), "at least as many rows as columns"));
-    }
+    require_shape(a.ncols() <= a.nrows(), "matrix", a.dim(), "at least as many rows as columns")?;
     let (mut q, r) = a.to_owned().qr().map_err(failed)?;
     for (j, mut column) in q.columns_mut().into_iter().enumerate() {
         if r[[j, j]] == T::zero() {
@@ -62,9 +60,7 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
 /// # Errors
 /// If A is not square or LAPACK reports a failure.
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
-    if a.nrows() != a.ncols() {
-        return Err(Error::shape("matrix", a.dim(), "as many rows as columns"));
-    }
+    require_shape(a.nrows() == a.ncols(), "matrix", a.dim(), "as many rows as columns")?;
     a.to_owned().eigh(UPLO::Lower).map_err(failed)
 }
 

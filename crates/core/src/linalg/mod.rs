@@ -47,6 +47,13 @@ pub fn product<T: Real>(a: ArrayView2<T>, b: ArrayView2<T>) -> Array2<T> {
     c
 }
 
+/// Copies a matrix into column-major memory.
+pub fn column_major<T: Real>(a: ArrayView2<T>) -> Array2<T> {
+    let mut copy = Array2::zeros(a.raw_dim().f());
+    copy.assign(&a);
+    copy
+}
+
 /// Computes the squared Frobenius norm, summed in f64 in row-major order.
 pub fn frobenius2<T: Real>(a: ArrayView2<T>) -> f64 {
     a.iter().map(|x| x.as_f64().powi(2)).sum()

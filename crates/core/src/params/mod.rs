@@ -135,8 +135,7 @@ impl Params {
     /// If the schema that these parameters were resolved against lacks the quantity. That is a defect of
     /// the claim, found by the test that runs every claim once.
     pub fn get<T: Kind>(&self, quantity: Quantity<T>) -> T::Value<'_> {
-        let name = quantity.name;
-        T::read(self.value(name)).unwrap_or_else(|| undeclared(name))
+        self.read::<T>(quantity.name)
     }
 
     /// Returns the value of a whole-number quantity as `f64`.
@@ -158,7 +157,7 @@ impl Params {
     /// If the schema declares no such number. That is a defect of the claim, found by the registry test
     /// that runs every claim once.
     pub fn f64(&self, name: &str) -> f64 {
-        self.value(name).as_f64().unwrap_or_else(|| undeclared(name))
+        self.read::<f64>(name)
     }
 
     /// Returns the whole number of this name.
@@ -166,7 +165,7 @@ impl Params {
     /// # Panics
     /// As [`Params::f64`].
     pub fn usize(&self, name: &str) -> usize {
-        self.value(name).as_u64().unwrap_or_else(|| undeclared(name)) as usize
+        self.read::<usize>(name)
     }
 
     /// Returns the word of this name.
@@ -174,7 +173,7 @@ impl Params {
     /// # Panics
     /// As [`Params::f64`].
     pub fn text(&self, name: &str) -> &str {
-        self.value(name).as_str().unwrap_or_else(|| undeclared(name))
+        self.read::<Word>(name)
     }
 
     /// Returns the flag of this name.
@@ -182,7 +181,7 @@ impl Params {
     /// # Panics
     /// As [`Params::f64`].
     pub fn flag(&self, name: &str) -> bool {
-        self.value(name).as_bool().unwrap_or_else(|| undeclared(name))
+        self.read::<bool>(name)
     }
 
     /// Returns the vector of this name.
@@ -190,7 +189,7 @@ impl Params {
     /// # Panics
     /// As [`Params::f64`].
     pub fn vector(&self, name: &str) -> Vec<f64> {
-        numbers(self.value(name)).unwrap_or_else(|| undeclared(name))
+        self.read::<Vec<f64>>(name)
     }
 
     /// Returns the matrix of this name, given by its rows.
@@ -198,13 +197,7 @@ impl Params {
     /// # Panics
     /// As [`Params::f64`].
     pub fn matrix(&self, name: &str) -> Array2<f64> {
-        let rows = self.value(name).as_array().map(|rows| {
-            let parsed: Option<Vec<_>> = rows.iter().map(numbers).collect();
-            parsed.unwrap_or_else(|| undeclared(name))
-        });
-        let rows = rows.unwrap_or_else(|| undeclared(name));
-        let width = rows.first().map_or(0, Vec::len);
-        Array2::from_shape_vec((rows.len(), width), rows.concat()).unwrap_or_else(|_| undeclared(name))
+        self.read::<Array2<f64>>(name)
     }
 
     /// Returns the parameters as a JSON object, in the order of the schema.
@@ -217,13 +210,10 @@ impl Params {
         crate::rng::hash(Value::Object(self.0.clone()).to_string().as_bytes())
     }
 
-    fn value(&self, name: &str) -> &Value {
-        self.0.get(name).unwrap_or_else(|| undeclared(name))
+    fn read<T: Kind>(&self, name: &str) -> T::Value<'_> {
+        let value = self.0.get(name).unwrap_or_else(|| undeclared(name));
+        T::read(value).unwrap_or_else(|| undeclared(name))
     }
-}
-
-fn numbers(value: &Value) -> Option<Vec<f64>> {
-    value.as_array()?.iter().map(Value::as_f64).collect()
 }
 
 impl FromIterator<(String, Value)> for Params {

@@ -79,12 +79,36 @@ pub fn ln_sphere_mean(nu: f64, kappa: f64) -> f64 {
         return f64::NAN;
     }
     if far(nu, kappa) {
-        // I_nu(k) = e^k / sqrt(2 pi k) (1 - (4 nu^2 - 1)/(8k) + ...).
-        let (sum, _) = hankel(nu, kappa);
-        let power = nu * (2.0 / kappa).ln() - 0.5 * (2.0 * std::f64::consts::PI * kappa).ln();
-        return ln_gamma(nu + 1.0) + power + kappa + sum.ln();
+        let (power, ln_sum) = far_ln_mean(nu, kappa);
+        return power + kappa + ln_sum;
     }
     ln_series(nu, kappa)
+}
+
+/// $\ln(e^{-\kappa} M_\nu(\kappa))$, from which growth has been taken out: the difference of [`ln_sphere_mean`] and κ loses
+/// all its digits where κ nears 1e16.
+///
+/// ```
+/// use attnlab_core::special::ln_scaled_sphere_mean;
+/// // Three dimensions: (1 - e^{-2k}) / (2k).
+/// assert!((ln_scaled_sphere_mean(0.5, 1e18) + 2e18_f64.ln()).abs() < 1e-14);
+/// let near = (-(-6.0_f64).exp_m1() / 6.0).ln();
+/// assert!((ln_scaled_sphere_mean(0.5, 3.0) - near).abs() < 1e-14);
+/// ```
+pub fn ln_scaled_sphere_mean(nu: f64, kappa: f64) -> f64 {
+    if in_domain(nu, kappa) && far(nu, kappa) {
+        let (power, ln_sum) = far_ln_mean(nu, kappa);
+        return power + ln_sum;
+    }
+    ln_sphere_mean(nu, kappa) - kappa
+}
+
+/// The two parts of $\ln(e^{-\kappa} M_\nu(\kappa))$ by Hankel's expansion,
+/// I_nu(k) = e^k / sqrt(2 pi k) (1 - (4 nu^2 - 1)/(8k) + ...).
+fn far_ln_mean(nu: f64, kappa: f64) -> (f64, f64) {
+    let (sum, _) = hankel(nu, kappa);
+    let power = nu * (2.0 / kappa).ln() - 0.5 * (2.0 * std::f64::consts::PI * kappa).ln();
+    (ln_gamma(nu + 1.0) + power, sum.ln())
 }
 
 fn in_domain(nu: f64, x: f64) -> bool {

@@ -1,7 +1,7 @@
 //! Exact (Clopper-Pearson) intervals for a probability.
 
 use super::{Estimate, validate_level};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require};
 use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
 
 /// Largest number of trials for which statrs' incomplete beta function converges. Beyond it the function
@@ -22,16 +22,12 @@ pub const MAX_TRIALS: u64 = 100_000;
 /// ```
 pub fn binomial(successes: u64, trials: u64, level: f64) -> Result<Estimate> {
     validate_level(level)?;
-    if trials == 0 || trials > MAX_TRIALS {
-        let allowed = format!(
-            "must be a whole number from 1 to {MAX_TRIALS}; beyond that the incomplete beta function \
-             behind exact binomial intervals is not accurate"
-        );
-        return Err(Error::invalid("trials", trials, allowed));
-    }
-    if successes > trials {
-        return Err(Error::invalid("successes", successes, format!("must be at most trials = {trials}")));
-    }
+    let allowed = format!(
+        "must be a whole number from 1 to {MAX_TRIALS}; beyond that the incomplete beta function \
+         behind exact binomial intervals is not accurate"
+    );
+    require((1..=MAX_TRIALS).contains(&trials), "trials", trials, allowed)?;
+    require(successes <= trials, "successes", successes, format!("must be at most trials = {trials}"))?;
     let tail = (1.0 - level) / 2.0;
     let (s, n) = (successes as f64, trials as f64);
     let low = if successes == 0 { 0.0 } else { beta_quantile(s, n - s + 1.0, tail)? };

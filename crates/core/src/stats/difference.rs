@@ -1,7 +1,7 @@
 //! Tests for the difference of two independent samples.
 
 use super::{Estimate, MAX_TRIALS, t_quantile, t_tail};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require};
 use crate::special::normal_tail;
 use statrs::distribution::{ContinuousCDF, Normal};
 use statrs::function::factorial::ln_binomial;
@@ -24,13 +24,9 @@ const TIE: f64 = 1e-7;
 /// ```
 pub fn fisher(successes: [u64; 2], trials: [u64; 2]) -> Result<f64> {
     for (s, n) in successes.into_iter().zip(trials) {
-        if n == 0 || n > MAX_TRIALS {
-            let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
-            return Err(Error::invalid("trials", n, allowed));
-        }
-        if s > n {
-            return Err(Error::invalid("successes", s, format!("must be at most trials = {n}")));
-        }
+        let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
+        require((1..=MAX_TRIALS).contains(&n), "trials", n, allowed)?;
+        require(s <= n, "successes", s, format!("must be at most trials = {n}"))?;
     }
     let ([n, m], total) = (trials, successes[0] + successes[1]);
     let all_tables = ln_binomial(n + m, total);
@@ -58,9 +54,7 @@ pub fn fisher(successes: [u64; 2], trials: [u64; 2]) -> Result<f64> {
 pub fn welch(means: [Estimate; 2], counts: [u64; 2]) -> Result<f64> {
     let (mut squares, mut per_freedom) = (0.0, 0.0);
     for (e, count) in means.iter().zip(counts) {
-        if count < 2 {
-            return Err(Error::invalid("trials", count, "must be at least 2 for a test of means"));
-        }
+        require(count >= 2, "trials", count, "must be at least 2 for a test of means")?;
         let freedom = count as f64 - 1.0;
         let square = (0.5 * (e.high - e.low) / t_quantile(freedom, 0.5 + e.level / 2.0)?).powi(2);
         squares += square;

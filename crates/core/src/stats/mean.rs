@@ -1,7 +1,7 @@
 //! Student intervals for a mean.
 
 use super::{Estimate, validate_level};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Computes the mean of `values` with its Student interval: exact for normal values, asymptotic
@@ -17,9 +17,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// ```
 pub fn mean(values: &[f64], level: f64) -> Result<Estimate> {
     validate_level(level)?;
-    if values.len() < 2 {
-        return Err(Error::invalid("trials", values.len(), "must be at least 2 for an interval of a mean"));
-    }
+    require(values.len() >= 2, "trials", values.len(), "must be at least 2 for an interval of a mean")?;
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
     let variance = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0);
@@ -32,9 +30,7 @@ pub fn mean(values: &[f64], level: f64) -> Result<Estimate> {
 /// # Errors
 /// If `freedom` is not positive.
 pub fn t_quantile(freedom: f64, p: f64) -> Result<f64> {
-    let t = StudentsT::new(0.0, 1.0, freedom)
-        .map_err(|e| Error::undefined(format!("Student's t with {freedom} degrees: {e}")))?;
-    Ok(t.inverse_cdf(p))
+    Ok(student(freedom)?.inverse_cdf(p))
 }
 
 /// Computes P(T > t) for Student's t distribution with `freedom` degrees of freedom.
@@ -42,8 +38,11 @@ pub fn t_quantile(freedom: f64, p: f64) -> Result<f64> {
 /// # Errors
 /// If `freedom` is not positive.
 pub fn t_tail(freedom: f64, t: f64) -> Result<f64> {
-    let law = StudentsT::new(0.0, 1.0, freedom)
-        .map_err(|e| Error::undefined(format!("Student's t with {freedom} degrees: {e}")))?;
     // The symmetric lower tail keeps the digits of small probabilities.
-    Ok(law.cdf(-t))
+    Ok(student(freedom)?.cdf(-t))
+}
+
+fn student(freedom: f64) -> Result<StudentsT> {
+    let law = StudentsT::new(0.0, 1.0, freedom);
+    law.map_err(|e| Error::undefined(format!("Student's t with {freedom} degrees: {e}")))
 }

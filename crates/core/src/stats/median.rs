@@ -1,7 +1,7 @@
 //! Distribution-free intervals for a median.
 
 use super::{Estimate, quantile, validate_level};
-use crate::error::{Error, Result};
+use crate::error::{Result, require};
 
 /// Largest number n of values: beyond it 2^-n leaves the range of f64.
 const MOST: usize = 1000;
@@ -28,10 +28,8 @@ const MOST: usize = 1000;
 pub fn median(values: &[f64], level: f64) -> Result<Estimate> {
     validate_level(level)?;
     let n = values.len();
-    if !(2..=MOST).contains(&n) {
-        let allowed = format!("must be a whole number from 2 to {MOST} for an exact interval of a median");
-        return Err(Error::invalid("trials", n, allowed));
-    }
+    let allowed = format!("must be a whole number from 2 to {MOST} for an exact interval of a median");
+    require((2..=MOST).contains(&n), "trials", n, allowed)?;
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     // P[Bin(n, 1/2) = k] for k = 0, 1, ...

@@ -78,10 +78,7 @@ impl Estimate {
 /// # Errors
 /// [`Error::Invalid`](crate::Error::Invalid) for a level outside (0, 1).
 pub fn validate_level(level: f64) -> crate::Result<()> {
-    if level > 0.0 && level < 1.0 {
-        return Ok(());
-    }
-    Err(crate::Error::invalid("level", level, "must be a number in (0, 1), such as 0.95"))
+    crate::error::require(level > 0.0 && level < 1.0, "level", level, "must be a number in (0, 1), such as 0.95")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Sample quantiles, and exact intervals for quantiles of the law.
 
 use super::{Estimate, MAX_TRIALS, binomial_cdf, validate_level};
-use crate::error::{Error, Result};
+use crate::error::{Result, require};
 
 /// Computes the p-quantile of `values` by linear interpolation between order statistics (type 7 of
 /// Hyndman and Fan 1996, the default of R and NumPy); NaN if there are no values. NaN values count as the
@@ -44,13 +44,10 @@ pub fn quantile(values: &[f64], p: f64) -> f64 {
 /// ```
 pub fn quantile_interval(values: &[f64], p: f64, level: f64) -> Result<Estimate> {
     validate_level(level)?;
-    if !(p > 0.0 && p < 1.0) {
-        return Err(Error::invalid("quantile", p, "must be a number in (0, 1)"));
-    }
+    require(p > 0.0 && p < 1.0, "quantile", p, "must be a number in (0, 1)")?;
     let n = values.len() as u64;
-    if n == 0 || n > MAX_TRIALS {
-        return Err(Error::invalid("trials", n, format!("must be a whole number from 1 to {MAX_TRIALS}")));
-    }
+    let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
+    require((1..=MAX_TRIALS).contains(&n), "trials", n, allowed)?;
     let tail = (1.0 - level) / 2.0;
     // x_(i) exceeds the quantile with the probability that fewer than i values lie below the quantile.
     let (mut lower, mut upper) = (None, None);

@@ -1,7 +1,7 @@
 //! Rates: the exponent b of y ≈ c x^b as a slope on log-log axes, with its interval.
 
 use super::{Estimate, mean, t_quantile, validate_level};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, require, require_shape};
 
 /// Estimates the exponent b in y ≈ c x^b: the least-squares slope of log y over log x with its Student
 /// interval (exact for independent normal errors of log y with equal spread).
@@ -43,10 +43,7 @@ impl PowerLaw {
         let n = x.len() as f64;
         let (mean_x, mean_y) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);
         let sxx: f64 = x.iter().map(|v| (v - mean_x).powi(2)).sum();
-        if sxx == 0.0 {
-            let allowed = "must be at least two different x";
-            return Err(Error::invalid("points of a rate", x[0].exp(), allowed));
-        }
+        require(sxx != 0.0, "points of a rate", x[0].exp(), "must be at least two different x")?;
         let product = |(a, b): (&f64, &f64)| (a - mean_x) * (b - mean_y);
         let slope = x.iter().zip(&y).map(product).sum::<f64>() / sxx;
         let residual = |(a, b): (&f64, &f64)| (b - mean_y - slope * (a - mean_x)).powi(2);
@@ -81,13 +78,10 @@ impl PowerLaw {
 
 /// Returns the logarithms of the points, after checking lengths and values.
 fn logs(x: &[f64], y: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
-    if x.len() != y.len() || x.len() < 3 {
-        let (lengths, expected) = ((x.len(), y.len()), "two lists of equal length >= 3");
-        return Err(Error::shape("points of a rate", lengths, expected));
-    }
+    let (lengths, expected) = ((x.len(), y.len()), "two lists of equal length >= 3");
+    require_shape(x.len() == y.len() && x.len() >= 3, "points of a rate", lengths, expected)?;
     if let Some(bad) = x.iter().chain(y).find(|v| !(**v > 0.0 && v.is_finite())) {
-        let allowed = "must be positive finite numbers only";
-        return Err(Error::invalid("points of a rate", bad, allowed));
+        return Err(Error::invalid("points of a rate", bad, "must be positive finite numbers only"));
     }
     let ln = |values: &[f64]| values.iter().map(|v| v.ln()).collect();
     Ok((ln(x), ln(y)))
@@ -110,9 +104,8 @@ fn logs(x: &[f64], y: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn log_log_slope_of_means(x: &[f64], samples: &[Vec<f64>], level: f64) -> Result<Estimate> {
-    if let Some(bad) = samples.iter().find(|row| row.len() != x.len()) {
-        let expected = format!("one value for each of {} x", x.len());
-        return Err(Error::shape("repetition", bad.len(), expected));
+    for row in samples {
+        require_shape(row.len() == x.len(), "repetition", row.len(), format!("one value for each of {} x", x.len()))?;
     }
     let n = samples.len() as f64;
     let sum: Vec<f64> = (0..x.len()).map(|j| samples.iter().map(|row| row[j]).sum()).collect();

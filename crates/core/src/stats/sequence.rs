@@ -2,7 +2,7 @@
 //! trial and remain valid under any stopping rule.
 
 use super::{Estimate, validate_level};
-use crate::error::{Error, Result};
+use crate::error::{Result, require};
 use statrs::function::gamma::ln_gamma;
 
 /// Confidence sequence from the beta-binomial mixture.
@@ -61,13 +61,8 @@ impl Sequence {
     /// # Errors
     /// If there are no trials, or more successes than trials.
     pub fn interval(&self, successes: u64, trials: u64) -> Result<Estimate> {
-        if trials == 0 {
-            return Err(Error::invalid("trials", trials, "must be at least 1"));
-        }
-        if successes > trials {
-            let allowed = format!("must be at most trials = {trials}");
-            return Err(Error::invalid("successes", successes, allowed));
-        }
+        require(trials > 0, "trials", trials, "must be at least 1")?;
+        require(successes <= trials, "successes", successes, format!("must be at most trials = {trials}"))?;
         let (s, n) = (successes as f64, trials as f64);
         let value = s / n;
         // C_n is the set of q at which the log-likelihood exceeds this bound.

@@ -8,6 +8,7 @@ mod neighbours;
 pub use linear::{FitSettings, LinearClassifier};
 pub use neighbours::NearestNeighbours;
 
+use crate::dataset::check_label;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::{Estimate, binomial};
 
@@ -31,11 +32,7 @@ fn check(columns: usize, labels: &[usize], classes: usize) -> Result<()> {
         let expected = format!("({columns},), one for each column of the features, and at least one");
         return Err(Error::shape("labels", [labels.len()], expected));
     }
-    if let Some(wrong) = labels.iter().find(|label| **label >= classes) {
-        let requirement = format!("must be below the number of classes, {classes}");
-        return Err(Error::invalid("label", wrong, requirement));
-    }
-    Ok(())
+    labels.iter().try_for_each(|label| check_label(*label, classes))
 }
 
 /// Refuses features of another length than those of the fit.

@@ -35,6 +35,16 @@ impl CifarLabels {
         }
     }
 
+    /// Length of a record in bytes.
+    fn record_bytes(self) -> usize {
+        self.ranges().len() + LEVELS
+    }
+
+    /// Returns `true` if a file of `length` bytes is a whole number of records, and not 0.
+    fn has_records_of(self, length: u64) -> bool {
+        length > 0 && length.is_multiple_of(self.record_bytes() as u64)
+    }
+
     /// Index of the label that is used.
     fn place(self) -> usize {
         usize::from(self == CifarLabels::Fine)
@@ -123,16 +133,7 @@ pub(crate) fn recognise(path: &Path) -> Result<Option<CifarLabels>> {
     let mut fitting = vec![];
     for labels in [CifarLabels::Ten, CifarLabels::Fine] {
         let (_, length) = open_file(path)?;
-        let record = (labels.ranges().len() + LEVELS) as u64;
-        if length == 0 || !length.is_multiple_of(record) {
-            continue;
-        }
-        let mut wrong = false;
-        each(path, labels, |bytes, _| {
-            wrong |= out_of_range(bytes, labels).is_some();
-            !wrong
-        })?;
-        if !wrong {
+        if labels.has_records_of(length) && each(path, labels, |_, _| {})?.is_none() {
             fitting.push(labels);
         }
     }
@@ -144,21 +145,16 @@ pub(crate) fn recognise(path: &Path) -> Result<Option<CifarLabels>> {
 
 fn records(path: &Path, labels: CifarLabels, levels: &mut Vec<u8>, classes: &mut Vec<usize>) -> Result<()> {
     let (_, length) = open_file(path)?;
-    let record = labels.ranges().len() + LEVELS;
-    if length == 0 || !length.is_multiple_of(record as u64) {
+    if !labels.has_records_of(length) {
+        let record = labels.record_bytes();
         let problem = format!(
             "bytes = {length}: must be a multiple of {record}, the length of a record, and not 0. Fetch the file again"
         );
         return Err(content(path, problem));
     }
-    let mut wrong = None;
-    let mut number = 0_u64;
-    each(path, labels, |bytes, pixels| {
-        wrong = out_of_range(bytes, labels).map(|(label, range)| (number, label, range));
+    let wrong = each(path, labels, |bytes, pixels| {
         classes.push(usize::from(bytes[labels.place()]));
         levels.extend(pixels);
-        number += 1;
-        wrong.is_none()
     })?;
     match wrong {
         Some((number, label, range)) => {
@@ -171,26 +167,22 @@ fn records(path: &Path, labels: CifarLabels, levels: &mut Vec<u8>, classes: &mut
     }
 }
 
-fn out_of_range(bytes: &[u8], labels: CifarLabels) -> Option<(u8, u8)> {
-    let pairs = bytes.iter().zip(labels.ranges());
-    pairs.map(|(label, range)| (*label, *range)).find(|(label, range)| label >= range)
-}
-
-/// Calls a function on labels and levels of each record until it returns `false`.
-fn each(path: &Path, labels: CifarLabels, mut f: impl FnMut(&[u8], &[u8]) -> bool) -> Result<()> {
+/// Calls a function on labels and levels of each record, up to the first with a label out of range; returns the number of
+/// that record, the label and its range.
+fn each(path: &Path, labels: CifarLabels, mut f: impl FnMut(&[u8], &[u8])) -> Result<Option<(u64, u8, u8)>> {
     let (file, length) = open_file(path)?;
     let mut reader = BufReader::new(file);
-    let count = labels.ranges().len();
-    let mut record = vec![0; count + LEVELS];
-    for _ in 0..length / record.len() as u64 {
+    let mut record = vec![0; labels.record_bytes()];
+    for number in 0..length / record.len() as u64 {
         let read = reader.read_exact(&mut record);
         read.map_err(|e| unreadable(path, e))?;
-        let (these, pixels) = record.split_at(count);
-        if !f(these, pixels) {
-            break;
+        let (these, pixels) = record.split_at(labels.ranges().len());
+        if let Some((label, range)) = these.iter().zip(labels.ranges()).find(|(label, range)| label >= range) {
+            return Ok(Some((number, *label, *range)));
         }
+        f(these, pixels);
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Longest file of names (bytes).

@@ -73,13 +73,8 @@ fn transform(image: &Image, matrix: [f64; 6], fill: u8) -> Result<Image> {
     if b == 0.0 && d == 0.0 {
         // Sums pixel by pixel in floating point, as Pillow does without rotation and shear.
         let steps = |start: f64, step: f64, count: usize| -> Vec<i64> {
-            let next = |place: &mut f64| {
-                let now = *place;
-                *place += step;
-                Some(if now < 0.0 { -1 } else { now as i64 })
-            };
-            let mut place = start;
-            std::iter::from_fn(|| next(&mut place)).take(count).collect()
+            let places = std::iter::successors(Some(start), |place| Some(place + step));
+            places.take(count).map(|place| if place < 0.0 { -1 } else { place as i64 }).collect()
         };
         let from_columns = steps(c + a * 0.5, a, columns);
         for (y, row) in steps(f + e * 0.5, e, rows).into_iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use super::{CLAIM, Finding, ID, SETTING};
 use crate::run::Row;
+use crate::words::counted;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::{number, quoted};
 use attnlab_core::stats::{Estimate, binomial, holm};
@@ -158,7 +159,8 @@ impl Summary {
 
     /// Writes the summary as a page in Markdown; `command` makes its rows.
     pub fn markdown(&self, command: &str) -> String {
-        let mut page = format!("# Audit of {} claims\n\n{}\n\n", self.claims.len(), self.sentence());
+        let claims = counted(self.claims.len() as u64, "claim");
+        let mut page = format!("# Audit of {claims}\n\n{}\n\n", self.sentence());
         let _ = writeln!(page, "{}\n\nCommand: `{command}`\n", self.alarm_sentence());
         let _ = writeln!(page, "## Findings\n");
         for finding in self.findings() {
@@ -198,10 +200,9 @@ impl Summary {
         let (least, most) = self.settings_per_claim();
         let each = if least == most { format!("{most} each") } else { format!("{least} to {most} each") };
         format!(
-            "{} claims at {} random settings ({each}): {}. {stand} of {} surprises stand at the family-wise level \
-             {FAMILY_LEVEL}.",
-            self.claims.len(),
-            self.settings,
+            "{} at {} ({each}): {}. {stand} of {} surprises stand at the family-wise level {FAMILY_LEVEL}.",
+            counted(self.claims.len() as u64, "claim"),
+            counted(self.settings, "random setting"),
             counts.collect::<Vec<_>>().join(", "),
             self.surprises.len(),
         )

@@ -21,6 +21,18 @@ pub struct ArraySpec {
     pub replaces: &'static [&'static str],
 }
 
+impl ArraySpec {
+    /// Describes one array.
+    pub const fn one(name: &'static str, meaning: &'static str, replaces: &'static [&'static str]) -> Self {
+        ArraySpec { name, meaning, several: false, replaces }
+    }
+
+    /// Describes arrays of which there is one for every head.
+    pub const fn several(name: &'static str, meaning: &'static str, replaces: &'static [&'static str]) -> Self {
+        ArraySpec { name, meaning, several: true, replaces }
+    }
+}
+
 /// Matrices of a user by name, tokens as columns.
 #[derive(Clone, Debug, Default)]
 pub struct Arrays(BTreeMap<String, Vec<Array2<f64>>>);
@@ -105,6 +117,9 @@ pub struct OnArrays {
     pub failed: BTreeMap<String, usize>,
     /// The case that is farthest over its line, or comes nearest to it.
     pub closest: Option<Case>,
+    /// Every case, in order; left out where the others are serialized.
+    #[serde(skip)]
+    pub each: Vec<Case>,
     /// Verdicts of the claim's mutants on the same arrays, by name; none where they were not asked for. A mutant that does
     /// not fail cannot be told from the claim by these arrays.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -116,6 +131,11 @@ pub struct OnArrays {
 pub struct Case {
     /// Number of the case, from 0, such as the column of a query.
     pub number: usize,
+    /// What the statement does of it: "holds", "fails", "says nothing", or "failed" where the computation did.
+    pub says: &'static str,
+    /// Reason for which it says nothing or failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Left side; none for an event.
     pub lhs: Option<f64>,
     /// Right side.
@@ -143,15 +163,17 @@ impl OnArrays {
         parameters.retain(|name, _| !specs.iter().any(|s| s.replaces.contains(&name.as_str())));
         let unset = claim.schema().into_iter().filter(|s| !set.keys().any(|name| s.answers_to(name)));
         let unset = unset.map(|s| s.name.to_string()).filter(|name| parameters.contains_key(name)).collect();
-        let count = |wanted| outcomes.iter().filter(|o| o.holds() == Some(wanted)).count();
-        let (holds, fails) = (count(true), count(false));
-        let (mut silent, mut failed) = (BTreeMap::new(), BTreeMap::new());
-        for outcome in &outcomes {
-            if let Outcome::Uninformative { reason, numerical, .. } = outcome {
-                let counts = if *numerical { &mut failed } else { &mut silent };
-                *counts.entry(reason.clone()).or_default() += 1;
+        let each: Vec<Case> = outcomes.iter().enumerate().map(|(number, outcome)| Case::new(number, outcome)).collect();
+        let count = |says| each.iter().filter(|case| case.says == says).count();
+        let reasons = |says| {
+            let mut counts = BTreeMap::new();
+            for reason in each.iter().filter(|case| case.says == says).filter_map(|case| case.reason.clone()) {
+                *counts.entry(reason).or_default() += 1;
             }
-        }
+            counts
+        };
+        let (holds, fails) = (count("holds"), count("fails"));
+        let (silent, failed): (BTreeMap<_, usize>, BTreeMap<_, usize>) = (reasons("says nothing"), reasons("failed"));
         let excess = |(_, outcome): &(usize, &Outcome)| outcome.excess().unwrap_or(f64::NEG_INFINITY);
         // The last of equal ones is taken, so that it is the first here.
         let judged = outcomes.iter().enumerate().rev().filter(|(_, o)| o.is_informative());
@@ -175,7 +197,8 @@ impl OnArrays {
             fails,
             silent,
             failed,
-            closest: closest.map(|(number, outcome)| Case::new(number, outcome)),
+            closest: closest.map(|(number, _)| each[number].clone()),
+            each,
             mutants: variants.iter().map(variant).collect::<Result<_>>()?,
         })
     }
@@ -235,18 +258,27 @@ fn finite(outcome: Outcome) -> Outcome {
 
 impl Case {
     fn new(number: usize, outcome: &Outcome) -> Self {
+        let (says, reason) = match outcome {
+            Outcome::Uninformative { reason, numerical: true, .. } => ("failed", Some(reason.clone())),
+            Outcome::Uninformative { reason, .. } => ("says nothing", Some(reason.clone())),
+            judged => match judged.holds() {
+                Some(true) => ("holds", None),
+                Some(false) => ("fails", None),
+                None => ("says nothing", Some("a number whose mean is meant".into())),
+            },
+        };
         let witness = outcome.witness().clone();
         let Outcome::Gap { lhs, rhs, tol, relation, .. } = outcome else {
-            return Case { number, lhs: None, rhs: None, tol: None, sides: String::new(), witness };
+            return Case { number, says, reason, lhs: None, rhs: None, tol: None, sides: String::new(), witness };
         };
-        let relation = match (relation, outcome.holds()) {
+        let relation = match (relation, says) {
             (Relation::Equal, _) => "against",
-            (Relation::AtMost, Some(true)) => "≤",
+            (Relation::AtMost, "holds") => "≤",
             (Relation::AtMost, _) => ">",
         };
         let sides =
             format!("{} {relation} {}, tolerance {}", format::number(*lhs), format::number(*rhs), format::number(*tol));
-        Case { number, lhs: Some(*lhs), rhs: Some(*rhs), tol: Some(*tol), sides, witness }
+        Case { number, says, reason, lhs: Some(*lhs), rhs: Some(*rhs), tol: Some(*tol), sides, witness }
     }
 }
 

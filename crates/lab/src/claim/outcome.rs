@@ -62,6 +62,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Creates the outcome of two numbers that should be equal to `tol`.
+    pub fn equal(lhs: f64, rhs: f64, tol: f64, witness: Witness) -> Self {
+        Outcome::Gap { lhs, rhs, tol, relation: Relation::Equal, witness }
+    }
+
+    /// Creates the outcome of one number that should be at most another to `tol`.
+    pub fn at_most(lhs: f64, rhs: f64, tol: f64, witness: Witness) -> Self {
+        Outcome::Gap { lhs, rhs, tol, relation: Relation::AtMost, witness }
+    }
+
     /// Creates the outcome of a trial without information about the statement.
     pub fn uninformative(reason: impl Into<String>, witness: Witness) -> Self {
         Outcome::Uninformative { reason: reason.into(), numerical: false, witness }

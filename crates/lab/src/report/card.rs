@@ -6,6 +6,7 @@ use super::track::{Track, badge};
 use super::{Checked, MutantResult, Report, escape, made_by, mathml, put};
 use crate::claim::VerdictKind;
 use crate::run::CheckReport;
+use crate::words::counted;
 use attnlab_core::format;
 use attnlab_core::stats::binomial;
 use std::fmt::Write;
@@ -199,10 +200,9 @@ fn mutant_rows(page: &mut String, mutants: &[&MutantResult]) {
 /// there is more than one seed.
 fn power(mutant: &MutantResult) -> String {
     let (refuted, seeds) = (mutant.refuted, mutant.seeds);
-    let plural = if seeds == 1 { "" } else { "s" };
-    let counted = format!("{refuted} of {seeds} seed{plural}");
+    let share = format!("{refuted} of {}", counted(seeds, "seed"));
     match binomial(refuted, seeds, 0.95) {
-        Ok(e) if seeds > 1 => format!("{counted} [{:.2}, {:.2}]", e.low, e.high),
-        _ => counted,
+        Ok(e) if seeds > 1 => format!("{share} [{:.2}, {:.2}]", e.low, e.high),
+        _ => share,
     }
 }

@@ -5,6 +5,7 @@ use super::links::Links;
 use super::track::{badge, marked};
 use super::{Report, card, escape, picture, put};
 use crate::claim::{Paper, VerdictKind};
+use crate::words::counted;
 use attnlab_core::error::Result;
 use std::fmt::Write;
 
@@ -74,9 +75,9 @@ pub fn contents(page: &mut String, report: &Report, links: &Links, sections: &[S
             }
         }
         if figures > 0 {
-            parts.push(links.to_figures(section.paper, &counted(figures, "figure")));
+            parts.push(links.to_figures(section.paper, &counted(figures as u64, "figure")));
         }
-        let (paper, claims) = (links.to_paper(section.paper), counted(section.claims.len(), "claim"));
+        let (paper, claims) = (links.to_paper(section.paper), counted(section.claims.len() as u64, "claim"));
         put!(page, "<li>{paper} <small>{claims}: {}</small></li>", parts.join(" "));
     }
     put!(page, "</ul>");
@@ -86,11 +87,6 @@ pub fn contents(page: &mut String, report: &Report, links: &Links, sections: &[S
         put!(page, "<p>Subjects: {}</p>", links.collect::<Vec<_>>().join(", "));
     }
     put!(page, "</nav>");
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {noun}{plural}")
 }
 
 /// Writes the sections of all papers, then the figures of none.

@@ -2,6 +2,7 @@
 
 use super::{CheckOptions, CheckReport, Progress, check};
 use crate::claim::{Claim, Mutant, VerdictKind};
+use crate::words::counted;
 use attnlab_core::error::Result;
 use attnlab_core::stats::binomial;
 use serde::Serialize;
@@ -26,11 +27,10 @@ pub struct MutantReport {
 impl MutantReport {
     /// Says under how many seeds it was refuted, with the interval of the power of the check.
     pub fn power(&self) -> String {
-        let plural = if self.seeds == 1 { "" } else { "s" };
-        let counted = format!("refuted under {} of {} seed{plural}", self.refuted, self.seeds);
+        let share = format!("refuted under {} of {}", self.refuted, counted(self.seeds, "seed"));
         match binomial(self.refuted, self.seeds, 0.95) {
-            Ok(e) => format!("{counted}, 95 % interval [{:.3}, {:.3}]", e.low, e.high),
-            Err(_) => counted,
+            Ok(e) => format!("{share}, 95 % interval [{:.3}, {:.3}]", e.low, e.high),
+            Err(_) => share,
         }
     }
 

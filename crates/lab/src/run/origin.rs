@@ -2,6 +2,7 @@
 
 use super::files;
 use super::store::{LONGEST, Shard};
+use crate::words::counted;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use serde::{Deserialize, Serialize};
@@ -111,8 +112,7 @@ pub fn machine() -> String {
         (key.trim() == "model name").then(|| value.trim().to_string())
     });
     let (family, system) = (std::env::consts::ARCH, std::env::consts::OS);
-    let threads = rayon::current_num_threads();
-    let plural = if threads == 1 { "" } else { "s" };
+    let threads = counted(rayon::current_num_threads() as u64, "thread");
     let name = name.unwrap_or_else(|| family.to_string());
-    format!("{name}, {threads} thread{plural}, {system} {family}")
+    format!("{name}, {threads}, {system} {family}")
 }

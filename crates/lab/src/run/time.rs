@@ -1,6 +1,7 @@
 //! Estimated processor time, and the refusal of work that nobody waits for.
 
 use super::Progress;
+use crate::words::counted;
 use attnlab_core::error::{Error, Result};
 
 /// Processor time (s) beyond which a check is refused: a month on one core. More is a mistake (`tokens=1e12`).
@@ -42,8 +43,7 @@ pub(super) fn forecast(begun: u64, trials: u64, seconds: f64) -> Option<String> 
 
 /// Names the trials of a check and the time of one: `8 trials of about 3 minutes`.
 fn described(trials: u64, seconds: f64) -> String {
-    let plural = if trials == 1 { "" } else { "s" };
-    format!("{trials} trial{plural} of about {}", duration(seconds))
+    format!("{} of about {}", counted(trials, "trial"), duration(seconds))
 }
 
 /// Rounds a processor time (s) to its largest unit: `40 s`, `3 minutes`, `5 hours`, `2 days`, `4e5 years`.

@@ -144,9 +144,7 @@ impl<R: Read> Header<R> {
             5 => i32::from_le_bytes(self.bytes()?).into(),
             10 => i64::try_from(self.u64()?).map_err(|e| format!("{name}: {e}"))?,
             11 => i64::from_le_bytes(self.bytes()?),
-            _ => {
-                return Err(format!("{name}: must have a type from 0 to 12; it is {kind}"));
-            }
+            _ => return Err(format!("{name}: must have a type from 0 to 12; it is {kind}")),
         })
     }
 
@@ -162,9 +160,7 @@ impl<R: Read> Header<R> {
             4..=6 => 4,
             8 | 10..=12 => 8,
             9 => 12,
-            _ => {
-                return Err(format!("{name}: must have a type from 0 to 12; it is {kind}"));
-            }
+            _ => return Err(format!("{name}: must have a type from 0 to 12; it is {kind}")),
         };
         self.holds(count, least, &format!("entries of {name}"))?;
         // Grows with what is read: a count alone reserves nothing.

@@ -226,7 +226,7 @@ fn described(path: &Path) -> Result<(PathBuf, &'static Family, TransformerArchit
             }
         },
     };
-    let architecture = (family.architecture)(&mut settings)?;
+    let architecture = TransformerArchitecture { family: family.name, ..(family.architecture)(&mut settings)? };
     architecture.validate().map_err(|e| content(settings.path(), e.to_string()))?;
     settings.finish(&family.prefix())?;
     Ok((from, family, architecture))

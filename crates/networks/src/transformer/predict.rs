@@ -172,15 +172,10 @@ impl Transformer {
         for columns in x.slice(s![.., positions]).axis_chunks_iter(Axis(1), LOGIT_TILE) {
             let mut logits = Array2::zeros((table.nrows(), columns.ncols()).f());
             multiply(1.0, table, columns, false, logits.view_mut(), Threads::All);
-            let mut numbers = logits.as_slice_memory_order_mut().unwrap_or_default();
-            let mut tile = vec![];
-            while !numbers.is_empty() {
-                let (column, rest) = numbers.split_at_mut(table.nrows());
-                tile.push((first + tile.len(), column));
-                numbers = rest;
-            }
-            first += tile.len();
-            read_all.par_extend(tile.into_par_iter().map(|(t, logits)| read(t, logits)));
+            let numbers = logits.as_slice_memory_order_mut().unwrap_or_default();
+            let tile = numbers.par_chunks_exact_mut(table.nrows()).enumerate();
+            read_all.par_extend(tile.map(|(t, logits)| read(first + t, logits)));
+            first += columns.ncols();
         }
         Ok(read_all)
     }

@@ -156,11 +156,8 @@ impl Settings {
         match self.take(name) {
             None => Ok(None),
             Some(Value::Object(values)) => {
-                let mut inner = Settings::new(&self.path, Map::new());
-                for (key, value) in values {
-                    inner.values.insert(format!("{name}.{key}"), value);
-                }
-                Ok(Some(inner))
+                let values = values.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)).collect();
+                Ok(Some(Settings::new(&self.path, values)))
             }
             Some(_) => Err(self.refuse(name, "must be an object")),
         }

@@ -26,33 +26,24 @@ impl Transformer {
         let a = &self.architecture;
         let sigma = a.sigma as f32;
         let table = |name: &str, table: &Array2<f32>| drawn(table, sigma, &mut streams.part(name, 0));
-        let blocks: Vec<Block> = (0_u64..)
-            .zip(&w.blocks)
-            .collect::<Vec<_>>()
-            .into_par_iter()
-            .map(|(layer, block)| {
-                let mut rng = streams.part("block", layer);
-                let mut map = |map: &Affine| Affine {
-                    weight: drawn(&map.weight, sigma, &mut rng),
-                    bias: map.bias.as_ref().map(|b| vec![0.0; b.len()]),
-                };
-                let qkv = map(&block.qkv);
-                let out = match a.form.maps {
-                    HeadMaps::Tied { eta } => back(&qkv, eta),
-                    HeadMaps::Separate | HeadMaps::Shared => map(&block.out),
-                };
-                Block {
-                    qkv,
-                    out,
-                    mlp: block.mlp.as_ref().map(|mlp| MlpWeights {
-                        up: map(&mlp.up),
-                        down: map(&mlp.down),
-                        norm: neutral(&mlp.norm),
-                    }),
-                    attention_norm: neutral(&block.attention_norm),
-                }
-            })
-            .collect();
+        let block = |(layer, block): (usize, &Block)| {
+            let mut rng = streams.part("block", layer as u64);
+            let mut map = |map: &Affine| Affine {
+                weight: drawn(&map.weight, sigma, &mut rng),
+                bias: map.bias.as_ref().map(|b| vec![0.0; b.len()]),
+            };
+            let qkv = map(&block.qkv);
+            let out = match a.form.maps {
+                HeadMaps::Tied { eta } => back(&qkv, eta),
+                HeadMaps::Separate | HeadMaps::Shared => map(&block.out),
+            };
+            let mlp = block.mlp.as_ref().map(|mlp| MlpWeights {
+                up: map(&mlp.up),
+                down: map(&mlp.down),
+                norm: neutral(&mlp.norm),
+            });
+            Block { qkv, out, mlp, attention_norm: neutral(&block.attention_norm) }
+        };
         Transformer {
             path: self.path.clone(),
             architecture: self.architecture.clone(),
@@ -65,7 +56,7 @@ impl Transformer {
                 last_norm: w.last_norm.as_ref().map(neutral),
                 // A part of the encoding of positions, not of the training.
                 rotary_factors: w.rotary_factors.clone(),
-                blocks,
+                blocks: w.blocks.par_iter().enumerate().map(block).collect(),
             },
         }
     }

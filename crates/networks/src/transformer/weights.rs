@@ -179,14 +179,8 @@ impl<'a> Source<'a> {
             PositionEncoding::Learned { offset } => Some(self.matrix(n.positions, a.context + offset, d)?),
             PositionEncoding::Rotary { .. } | PositionEncoding::Absent => None,
         };
-        let segments = match a.segments {
-            0 => None,
-            kinds => Some(self.matrix(n.segments, kinds, d)?),
-        };
-        let embedding_norm = match a.embedding_norm {
-            true => Some(self.norm(n.embedding_norm, a)?),
-            false => None,
-        };
+        let segments = (a.segments > 0).then(|| self.matrix(n.segments, a.segments, d)).transpose()?;
+        let embedding_norm = a.embedding_norm.then(|| self.norm(n.embedding_norm, a)).transpose()?;
         let rotary_factors = match a.positions {
             PositionEncoding::Rotary { turned, .. } => self.rotary_factors(turned / 2)?,
             PositionEncoding::Learned { .. } | PositionEncoding::Absent => None,
@@ -205,16 +199,10 @@ impl<'a> Source<'a> {
                 attention_norm: self.norm(&name(n.attention_norm), a)?,
                 qkv,
                 out,
-                mlp: match a.has_mlp(layer) {
-                    true => Some(self.mlp(a, name)?),
-                    false => None,
-                },
+                mlp: a.has_mlp(layer).then(|| self.mlp(a, name)).transpose()?,
             });
         }
-        let last_norm = match a.last_norm {
-            true => Some(self.norm(n.last_norm, a)?),
-            false => None,
-        };
+        let last_norm = a.last_norm.then(|| self.norm(n.last_norm, a)).transpose()?;
         let output = match a.output {
             // Base models (`AutoModel`) are stored without the head that their settings announce.
             OutputHead::Own if !self.has(n.output) => None,
@@ -270,18 +258,18 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Reads one map that stands for queries, keys and values; its name holds `{}` for the block.
-    pub(crate) fn shared(&mut self, a: &TransformerArchitecture, layer: usize, name: &str) -> Result<Affine> {
-        let name = name.replace("{}", &layer.to_string());
-        self.affine(&name, a.heads * a.head_dim, a.width, a.qkv_bias)
-    }
-
-    /// Reads queries, keys and values from three maps, whose names hold `{}` for the block.
-    pub(crate) fn three(&mut self, a: &TransformerArchitecture, layer: usize, names: [&str; 3]) -> Result<Affine> {
+    /// Reads queries, keys and values from three maps MODULE.NAME; `{}` in the module stands for the block.
+    pub(crate) fn three(
+        &mut self,
+        a: &TransformerArchitecture,
+        layer: usize,
+        module: &str,
+        names: [&str; 3],
+    ) -> Result<Affine> {
+        let module = module.replace("{}", &layer.to_string());
         let mut parts = vec![];
         for (name, heads) in names.into_iter().zip([a.heads, a.kv_heads, a.kv_heads]) {
-            let name = name.replace("{}", &layer.to_string());
-            parts.push(self.affine(&name, heads * a.head_dim, a.width, a.qkv_bias)?);
+            parts.push(self.affine(&format!("{module}.{name}"), heads * a.head_dim, a.width, a.qkv_bias)?);
         }
         self.stacked(&parts)
     }
@@ -293,10 +281,7 @@ impl<'a> Source<'a> {
             true => self.matrix(&weight, inner, out)?.reversed_axes(),
             false => self.matrix(&weight, out, inner)?,
         };
-        let bias = match bias {
-            true => Some(self.vector(&format!("{name}.bias"), out)?),
-            false => None,
-        };
+        let bias = bias.then(|| self.vector(&format!("{name}.bias"), out)).transpose()?;
         Ok(Affine { weight, bias })
     }
 
@@ -310,10 +295,7 @@ impl<'a> Source<'a> {
 
     fn norm(&mut self, name: &str, a: &TransformerArchitecture) -> Result<NormWeights> {
         let gain = self.vector(&format!("{name}{}", self.names.suffix), a.width)?;
-        let bias = match a.norm_bias {
-            true => Some(self.vector(&format!("{name}.bias"), a.width)?),
-            false => None,
-        };
+        let bias = a.norm_bias.then(|| self.vector(&format!("{name}.bias"), a.width)).transpose()?;
         Ok(NormWeights { gain, bias })
     }
 

@@ -45,8 +45,13 @@ fn folder() -> TempDir {
 }
 
 fn refusal(bytes: &[u8]) -> String {
+    refusal_of("model.safetensors", bytes)
+}
+
+/// Message with which a file of this name and content is refused, when it is opened or when its matrices are read.
+fn refusal_of(name: &str, bytes: &[u8]) -> String {
     let folder = folder();
-    let path = folder.path().join("model.safetensors");
+    let path = folder.path().join(name);
     fs::write(&path, bytes).unwrap();
     let read = Checkpoint::open(&path).and_then(|c| {
         let names: Vec<String> = c.names().map(String::from).collect();

@@ -99,10 +99,9 @@ parity! {
 fn bert_with_segments_and_padding() {
     let network = Transformer::open(&data("bert")).unwrap();
     let from = expected("bert");
-    let ids = ids(&from, "ids");
-    let segments: Vec<u32> = from.values("segments").unwrap().iter().map(|x| *x as u32).collect();
+    let segments = ids(&from, "segments");
     let mask: Vec<bool> = from.values("mask").unwrap().iter().map(|x| *x == 1.0).collect();
-    let input = TokenInput { ids: &ids, segments: Some(&segments), mask: Some(&mask) };
+    let input = TokenInput { ids: &ids(&from, "ids"), segments: Some(&segments), mask: Some(&mask) };
     let worst = worst(&network, &from, "masked.", input);
     assert!(worst < TOLERANCE, "{worst:e}");
 }
@@ -275,23 +274,21 @@ fn tokens_after_a_prefix_are_those_of_the_whole_sequence() {
         let read = |_: usize, logits: &mut [f32]| logits.to_vec();
         let whole = network.predict(&ids, 0..ids.len(), read).unwrap();
         let largest = whole.iter().flatten().fold(0.0_f32, |m, x| m.max(x.abs()));
+        let agree = |part: &[Vec<f32>], first: usize| {
+            for (t, logits) in (first..).zip(part) {
+                let pairs = logits.iter().zip(&whole[t]);
+                let worst = pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
+                assert!(worst <= TOLERANCE * largest, "{name} from {first}, {t}: {worst}");
+            }
+        };
         for cut in [0, 1, 5, ids.len() - 1] {
             let prefix = network.prefix(&ids[..cut]).unwrap();
             assert_eq!(prefix.tokens(), cut);
             let rest = &ids[cut..];
-            let after = network.predict_after(&prefix, rest, 0..rest.len(), read).unwrap();
-            for (t, logits) in after.iter().enumerate() {
-                let pairs = logits.iter().zip(&whole[cut + t]);
-                let worst = pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
-                assert!(worst <= TOLERANCE * largest, "{name} {cut} {t}: {worst}");
-            }
+            agree(&network.predict_after(&prefix, rest, 0..rest.len(), read).unwrap(), cut);
         }
         // Positions in the middle are those of the whole.
-        let some = network.predict(&ids, 3..6, read).unwrap();
-        for (t, logits) in some.iter().enumerate() {
-            let pairs = logits.iter().zip(&whole[3 + t]);
-            assert!(pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) <= TOLERANCE * largest);
-        }
+        agree(&network.predict(&ids, 3..6, read).unwrap(), 3);
     }
     let llama = Transformer::open(&data("llama")).unwrap();
     let context = llama.architecture().context;

@@ -1,7 +1,7 @@
 //! Files as they are published: settings without effect, old and wrapped names of tensors, foreign formats, steps in names.
 
 use crate::parity::data;
-use crate::refusals::{copy, edit, end, refusal, reheader};
+use crate::refusals::{announce, copy, edit, refusal, reheader};
 use crate::{folder, put};
 use attnlab_networks::transformer::{Recordings, Transformer};
 use attnlab_networks::{Checkpoint, npy};
@@ -128,11 +128,7 @@ fn tensors_from_which_a_map_is_computed_are_refused_with_advice() {
         ("_orig_mod.transformer.wte.weight", "must be there once"),
     ] {
         let folder = copy("gpt2");
-        let add = |header: &mut Map<String, Value>| {
-            let end = end(header);
-            header.insert(name.into(), json!({"dtype": "F32", "shape": [1], "data_offsets": [end, end + 4]}));
-        };
-        reheader(folder.path(), add, &[0; 4]);
+        reheader(folder.path(), |header| announce(header, name, "F32", &[1]), &[0; 4]);
         let message = refusal(folder.path());
         let named = message.contains(name) || message.contains("transformer.wte.weight");
         assert!(named && message.contains(advice), "{message}");

@@ -76,14 +76,7 @@ fn setting(name: &str, kind: u32, value: &[u8]) -> Vec<u8> {
 }
 
 fn refusal(bytes: &[u8]) -> String {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("model.gguf");
-    fs::write(&path, bytes).unwrap();
-    let read = Checkpoint::open(&path).and_then(|c| {
-        let names: Vec<String> = c.names().map(String::from).collect();
-        names.iter().try_for_each(|name| c.values(name).map(|_| ()))
-    });
-    read.expect_err("must be refused").to_string()
+    crate::refusal_of("model.gguf", bytes)
 }
 
 #[test]

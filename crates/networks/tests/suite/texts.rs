@@ -7,16 +7,20 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
 
-fn expected() -> Value {
-    let text = fs::read_to_string(data("tokenizers.expected.json")).unwrap();
+fn expected(name: &str) -> Value {
+    let text = fs::read_to_string(data(&format!("{name}.expected.json"))).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
+/// Texts, each with the ids of its tokens.
+fn texts_with_ids<'a>(texts: &'a Value, ids: &'a Value) -> impl Iterator<Item = (&'a str, Vec<u32>)> {
+    let texts = texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap());
+    texts.zip(ids.as_array().unwrap().iter().map(|ids| serde_json::from_value::<Vec<u32>>(ids.clone()).unwrap()))
+}
+
 fn compare(tokenizer: &Tokenizer, kind: &str) {
-    let expected = expected();
-    for (text, ids) in expected["texts"].as_array().unwrap().iter().zip(expected[kind].as_array().unwrap()) {
-        let ids: Vec<u32> = serde_json::from_value(ids.clone()).unwrap();
-        let text = text.as_str().unwrap();
+    let expected = expected("tokenizers");
+    for (text, ids) in texts_with_ids(&expected["texts"], &expected[kind]) {
         assert_eq!(tokenizer.encode(text).unwrap(), ids, "{kind}: {text:?}");
     }
 }
@@ -47,11 +51,6 @@ fn texts_come_back() {
     assert_eq!(ids[1..ids.len() - 1], plain[..], "[CLS] and [SEP] around it");
 }
 
-fn settings() -> Value {
-    let text = fs::read_to_string(data("tokenizers-settings.expected.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
 /// A folder with a vocabulary of a kind and files beside it.
 fn vocabulary(kind: &str, files: &[(&str, Value)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -68,7 +67,7 @@ fn vocabulary(kind: &str, files: &[(&str, Value)]) -> tempfile::TempDir {
             words.sort_by_key(|(_, id)| id.as_u64());
             put("vocab.txt", &words.iter().map(|(word, _)| format!("{word}\n")).collect::<String>());
         }
-        "spm" => put("tokenizer.json", &settings()["spm"].to_string()),
+        "spm" => put("tokenizer.json", &expected("tokenizers-settings")["spm"].to_string()),
         _ => put("tokenizer.json", &read("tokenizer/tokenizer.json")),
     }
     files.iter().for_each(|(name, content)| put(name, &content.to_string()));
@@ -78,15 +77,13 @@ fn vocabulary(kind: &str, files: &[(&str, Value)]) -> tempfile::TempDir {
 /// Expected ids: transformers, by `settings` of make.py.
 #[test]
 fn settings_beside_a_vocabulary_are_obeyed() {
-    let expected = settings();
+    let expected = expected("tokenizers-settings");
     for case in expected["cases"].as_array().unwrap() {
         let files: Vec<(&str, Value)> =
             case["files"].as_object().unwrap().iter().map(|(name, content)| (&name[..], content.clone())).collect();
         let folder = vocabulary(case["vocabulary"].as_str().unwrap(), &files);
         let tokenizer = Tokenizer::open(folder.path()).unwrap();
-        for (text, ids) in expected["texts"].as_array().unwrap().iter().zip(case["ids"].as_array().unwrap()) {
-            let ids: Vec<u32> = serde_json::from_value(ids.clone()).unwrap();
-            let text = text.as_str().unwrap();
+        for (text, ids) in texts_with_ids(&expected["texts"], &case["ids"]) {
             assert_eq!(tokenizer.encode(text).unwrap(), ids, "{files:?}: {text:?}");
         }
     }
@@ -192,7 +189,7 @@ fn vocabularies_of_gguf_files_have_the_defaults_of_their_splitter() {
         fs::write(&path, gguf_of(pre, more)).unwrap();
         Tokenizer::open(&path)
     };
-    let expected = settings();
+    let expected = expected("tokenizers-settings");
     let (bos, yes, no) = (&7_u32.to_le_bytes()[..], &[1][..], &[0][..]);
     for (pre, more, before, after) in [
         ("llama-bpe", vec![("bos_token_id", 4, bos)], &[7][..], &[][..]),
@@ -202,11 +199,7 @@ fn vocabularies_of_gguf_files_have_the_defaults_of_their_splitter() {
     ] {
         let tokenizer = open(pre, &more).unwrap();
         let splitter = if pre.starts_with("llama") { "llama-bpe" } else { "qwen2" };
-        for (text, ids) in
-            expected["texts"].as_array().unwrap().iter().zip(expected["splitters"][splitter].as_array().unwrap())
-        {
-            let ids: Vec<u32> = serde_json::from_value(ids.clone()).unwrap();
-            let text = text.as_str().unwrap();
+        for (text, ids) in texts_with_ids(&expected["texts"], &expected["splitters"][splitter]) {
             assert_eq!(tokenizer.encode(text).unwrap(), [before, &ids, after].concat(), "{pre}: {text:?}");
         }
     }

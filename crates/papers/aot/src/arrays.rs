@@ -1,6 +1,6 @@
 //! Arrays of activations in files: NumPy and safetensors, one array per layer.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::input;
 use attnlab_networks::{Checkpoint, npy};
 use ndarray::{Array2, Axis};
@@ -93,10 +93,8 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
             };
             let hash = file.hash(&tensor)?;
             let mut add = |layer, (d, n): (usize, usize)| {
-                if d == 0 || n < 4 {
-                    let expected = "at least one dimension and four tokens; is --tokens-are right?";
-                    return Err(Error::shape(&tensor, &shape, expected));
-                }
+                let expected = "at least one dimension and four tokens; is --tokens-are right?";
+                require_shape(d > 0 && n >= 4, &tensor, &shape, expected)?;
                 arrays.push(Array {
                     name: String::new(),
                     path: path.clone(),
@@ -105,7 +103,7 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
                     shape: (d, n),
                     hash: hash.clone(),
                 });
-                Ok(())
+                Ok::<(), Error>(())
             };
             match shape[..] {
                 [rows, columns] => add(None, sides(rows, columns))?,
@@ -123,10 +121,8 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
     for (array, name) in arrays.iter_mut().zip(names) {
         array.name = name;
     }
-    match arrays.is_empty() {
-        false => Ok(arrays),
-        true => Err(Error::invalid("activations", "[]", "must hold at least one array")),
-    }
+    require(!arrays.is_empty(), "activations", "[]", "must hold at least one array")?;
+    Ok(arrays)
 }
 
 /// The name of an array among others: its file without ending, with the folder where another file has the same name;

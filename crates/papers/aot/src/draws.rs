@@ -12,7 +12,7 @@ use crate::claims;
 use crate::claims::setting::mixture;
 use crate::quantities::SAMPLED_COLUMNS;
 use crate::theory::printed::delta_limit;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::claim::Claim;
@@ -122,10 +122,9 @@ impl Planned {
         let claim = drawing_claim(id)?;
         let params = Params::resolve(&claim.schema(), set)?;
         claim.validate(&params)?;
-        if params.get(SAMPLED_COLUMNS) > 0 {
-            let allowed = "must be 0; a trial that looks at some columns draws only what they need";
-            return Err(Error::invalid("columns", params.get(SAMPLED_COLUMNS), allowed));
-        }
+        let columns = params.get(SAMPLED_COLUMNS);
+        let allowed = "must be 0; a trial that looks at some columns draws only what they need";
+        require(columns == 0, "columns", columns, allowed)?;
         Ok(Planned {
             mixture: mixture(&params)?,
             streams: Streams::new(seed, id, params.cell(), trial),
@@ -149,8 +148,7 @@ impl Planned {
         self.mixture.validate()?;
         let (d, n) = (self.mixture.ambient as u64, self.mixture.tokens() as u64);
         // Tokens, one head, the copy in C order; the bases and their QR factor.
-        let needed = memory::product(&[8, 3, d, n]).saturating_add(memory::product(&[8, 4, d, d]));
-        memory::ensure("the draw", needed)
+        memory::ensure("the draw", memory::total(&[&[8, 3, d, n], &[8, 4, d, d]]))
     }
 
     /// Draws tokens, bases and labels.

@@ -1,8 +1,9 @@
 //! The closed forms of this room by name, for `attnlab eval`.
 
 use crate::quantities::*;
-use crate::theory::{Horizon, printed, softmax, threshold};
-use attnlab_core::error::{Error, Result};
+use crate::theory::softmax::{self, Range};
+use crate::theory::{Horizon, printed, threshold};
+use attnlab_core::error::{Result, require};
 use attnlab_core::params::{Domain, Params, Quantity, Schema, Spec};
 use attnlab_lab::formula::Formula;
 use serde_json::json;
@@ -134,33 +135,23 @@ fn horizon(p: &Params) -> Result<Horizon> {
 
 /// Refuses parameters outside the range of [`softmax::first_layer`].
 fn in_range([tokens, clusters, dim]: [usize; 3], delta: f64, eta: f64) -> Result<()> {
-    let range = softmax::range(tokens, clusters, dim, delta, eta);
     let most = softmax::MOST_NEGLECTED;
-    if range.own_head > most {
-        let allowed = format!(
-            "must be larger; other tokens of its own head take {:.2e} of a token's attention, and the form allows \
-             {most}",
-            range.own_head
-        );
-        return Err(Error::invalid(DIM.name, dim, allowed));
-    }
-    if range.neglected <= most {
-        return Ok(());
-    }
-    let allowed = format!(
-        "must be smaller (or tokens larger); the first term that the form leaves out is {:.2e} of the factor, \
-         above {most}. Simulate it with: attnlab check aot.softmax_rate --beyond-hypotheses",
-        range.neglected
+    let Range { neglected, own_head, .. } = softmax::range(tokens, clusters, dim, delta, eta);
+    let larger = format!(
+        "must be larger; other tokens of its own head take {own_head:.2e} of a token's attention, and the form allows \
+         {most}"
     );
-    Err(Error::invalid(DELTA.name, delta, allowed))
+    require(own_head <= most, DIM.name, dim, larger)?;
+    let smaller = format!(
+        "must be smaller (or tokens larger); the first term that the form leaves out is {neglected:.2e} of the factor, \
+         above {most}. Simulate it with: attnlab check aot.softmax_rate --beyond-hypotheses"
+    );
+    require(neglected <= most, DELTA.name, delta, smaller)
 }
 
 /// N and K with K dividing N.
 fn balanced(p: &Params) -> Result<(usize, usize)> {
     let (n, k) = (p.get(TOKENS), p.get(CLUSTERS));
-    if n.is_multiple_of(k) {
-        return Ok((n, k));
-    }
-    let allowed = format!("must be a positive multiple of clusters = {k}");
-    Err(Error::invalid(TOKENS.name, n, allowed))
+    require(n.is_multiple_of(k), TOKENS.name, n, format!("must be a positive multiple of clusters = {k}"))?;
+    Ok((n, k))
 }

@@ -186,10 +186,8 @@ pub fn horizon_of_given(
 ) -> Result<HorizonReport> {
     positive("eta", eta)?;
     let started = Instant::now();
-    let Some(labels) = given.labels else {
-        let allowed = "must be set; the horizon of a head needs tokens of its cluster";
-        return Err(Error::invalid("labels", "None", allowed));
-    };
+    let unset = || Error::invalid("labels", "None", "must be set; the horizon of a head needs tokens of its cluster");
+    let labels = given.labels.ok_or_else(unset)?;
     let defect = orthonormality_defect(given.bases);
     if defect > DEFECT {
         let allowed =

@@ -18,7 +18,7 @@
 //! an unbiased estimate of Λ(θ), the expected number of broken noise columns over all heads, with no
 //! approximation in between.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, at_least, positive, require};
 use attnlab_core::rng::Streams;
 use attnlab_core::special::normal_tail;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
@@ -72,9 +72,7 @@ impl RareBreaks {
     /// # Errors
     /// When a parameter is out of range, or there are no draws.
     pub fn mean(&self, draws: u64, theta: f64, streams: &Streams) -> Result<f64> {
-        if draws == 0 {
-            return Err(Error::invalid("draws", 0, "must be a whole number >= 1"));
-        }
+        require(draws > 0, "draws", draws, "must be a whole number >= 1")?;
         let mut sum = 0.0;
         for i in 0..draws {
             sum += self.draw_number(i, theta, streams)?;
@@ -134,27 +132,14 @@ impl RareBreaks {
 
     fn validate(&self, theta: f64) -> Result<()> {
         let k = self.clusters;
-        if k < 2 {
-            let allowed = "must be a whole number >= 2: with one cluster there are no noise columns";
-            return Err(Error::invalid("clusters", k, allowed));
-        }
-        if self.tokens == 0 || !self.tokens.is_multiple_of(k) {
-            let allowed = format!("must be a positive multiple of clusters = {k}");
-            return Err(Error::invalid("tokens", self.tokens, allowed));
-        }
-        if self.dim == 0 {
-            return Err(Error::invalid("dim", 0, "must be a whole number >= 1"));
-        }
-        if !(self.delta > 0.0 && self.delta.is_finite()) {
-            return Err(Error::invalid("delta", self.delta, "must be a finite number > 0"));
-        }
-        if !(self.tau > 0.0 && self.tau < 1.0) {
-            return Err(Error::invalid("tau", self.tau, "must be a number in (0, 1)"));
-        }
-        if !(theta > 0.0 && theta.is_finite()) {
-            return Err(Error::invalid("theta", theta, "must be a finite number > 0"));
-        }
-        Ok(())
+        let several = "must be a whole number >= 2: with one cluster there are no noise columns";
+        require(k >= 2, "clusters", k, several)?;
+        let multiple = self.tokens > 0 && self.tokens.is_multiple_of(k);
+        require(multiple, "tokens", self.tokens, format!("must be a positive multiple of clusters = {k}"))?;
+        at_least("dim", self.dim, 1)?;
+        positive("delta", self.delta)?;
+        require(self.tau > 0.0 && self.tau < 1.0, "tau", self.tau, "must be a number in (0, 1)")?;
+        positive("theta", theta)
     }
 }
 

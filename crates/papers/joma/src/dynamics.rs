@@ -44,7 +44,7 @@ pub use prediction::{Agreement, Prediction};
 pub use salient::{Feedback, Salient};
 
 use crate::theory::Activation;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result, require_shape};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Streams;
 use attnlab_theory::dynamics::flow::VectorField;
@@ -145,9 +145,7 @@ impl Training {
         gradient: Backpropagated,
     ) -> Result<Self> {
         let (tokens, samples) = inputs.dim();
-        if nodes == 0 {
-            return Err(Error::invalid("nodes", 0, "must be a whole number >= 1"));
-        }
+        error::at_least("nodes", nodes, 1)?;
         for (i, x) in inputs.columns().into_iter().enumerate() {
             // The lemmas on isotropic inputs have negative ones; weights of a softmax have no sign.
             let least = match attention {
@@ -163,10 +161,9 @@ impl Training {
                 return Err(Error::invalid(name, "all 0", "must hold at least one token"));
             }
         }
-        if probabilities.len() != samples || samples == 0 || tokens == 0 {
-            let expected = format!("one per sample, {samples} of them, at least one");
-            return Err(Error::shape("probabilities", [probabilities.len()], expected));
-        }
+        let fits = probabilities.len() == samples && samples > 0 && tokens > 0;
+        let expected = format!("one per sample, {samples} of them, at least one");
+        require_shape(fits, "probabilities", [probabilities.len()], expected)?;
         let sum: f64 = probabilities.iter().sum();
         let negative = probabilities.iter().any(|p| *p < 0.0);
         if negative || sum.is_nan() || (sum - 1.0).abs() > SUM {
@@ -174,21 +171,18 @@ impl Training {
             return Err(Error::invalid("probabilities", format!("{probabilities:?}"), allowed));
         }
         match &gradient {
-            Backpropagated::Stationary(g) if g.dim() != (nodes, samples) => {
+            Backpropagated::Stationary(g) => {
                 let expected = format!("({nodes}, {samples}): node by sample");
-                return Err(Error::shape("gradient", g.dim(), expected));
-            }
-            Backpropagated::CrossEntropy(y) if y.len() != samples => {
-                let expected = format!("one per sample, {samples} of them");
-                return Err(Error::shape("labels", [y.len()], expected));
+                require_shape(g.dim() == (nodes, samples), "gradient", g.dim(), expected)?;
             }
             Backpropagated::CrossEntropy(y) => {
+                let expected = format!("one per sample, {samples} of them");
+                require_shape(y.len() == samples, "labels", [y.len()], expected)?;
                 if let Some(bad) = y.iter().find(|y| **y >= nodes) {
                     let allowed = format!("must be a node, a whole number below {nodes}");
                     return Err(Error::invalid("label", bad, allowed));
                 }
             }
-            Backpropagated::Stationary(_) => (),
         }
         Ok(Training {
             attention,
@@ -202,16 +196,30 @@ impl Training {
         })
     }
 
+    /// Makes the layer of [`Training::new`] on samples that are equally likely.
+    ///
+    /// # Errors
+    /// As [`Training::new`].
+    pub fn uniform(
+        attention: Attention,
+        activation: Activation,
+        nodes: usize,
+        inputs: Array2<f64>,
+        gradient: Backpropagated,
+    ) -> Result<Self> {
+        let samples = inputs.ncols();
+        Self::new(attention, activation, nodes, inputs, vec![1.0 / samples as f64; samples], gradient)
+    }
+
     /// The same layer with other embeddings.
     ///
     /// # Errors
     /// Embeddings for another number of tokens, or of two dimensions.
     pub fn with_embeddings(mut self, embeddings: Embeddings) -> Result<Self> {
         let (d, tokens) = embeddings.context.dim();
-        if tokens != self.tokens() || embeddings.query.len() != d || d == 0 {
-            let expected = format!("(d, {}) and a query of dimension d", self.tokens());
-            return Err(Error::shape("embeddings", (d, tokens), expected));
-        }
+        let fits = tokens == self.tokens() && embeddings.query.len() == d && d > 0;
+        let expected = format!("(d, {}) and a query of dimension d", self.tokens());
+        require_shape(fits, "embeddings", (d, tokens), expected)?;
         self.embeddings = embeddings;
         Ok(self)
     }
@@ -221,7 +229,7 @@ impl Training {
     /// # Errors
     /// A temperature that is not positive.
     pub fn at_temperature(mut self, temperature: f64) -> Result<Self> {
-        attnlab_core::error::positive("temperature", temperature)?;
+        error::positive("temperature", temperature)?;
         self.temperature = temperature;
         Ok(self)
     }

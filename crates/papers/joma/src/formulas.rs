@@ -7,35 +7,15 @@ use crate::quantities::{
 };
 use crate::theory::marginal::{Marginal, Plane};
 use crate::theory::{Betas, CriticalPoint, attention_entropy, chance, convergence, critical, linear, tree};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::{Params, Schema};
+use attnlab_core::error::{Error, Result, require_shape};
+use attnlab_core::params::{Params, Quantity, Schema, Word};
 use attnlab_lab::formula::Formula;
 use serde_json::Value;
 
 /// The closed forms of this room, in the order of the paper.
 pub fn formulas() -> Vec<Formula> {
-    let mut formulas = linear_layer();
-    formulas.extend(isotropic_inputs());
-    formulas.extend(critical_points());
-    formulas.extend(with_attention());
-    formulas.extend(trees());
-    formulas.extend(chance_levels());
-    formulas
-}
-
-/// Shorthand for an entry.
-fn entry(
-    id: &'static str,
-    doc: &'static str,
-    source: &'static str,
-    schema: fn() -> Schema,
-    value: fn(&Params) -> Result<Value>,
-) -> Formula {
-    Formula { id, doc, source, schema, value }
-}
-
-fn linear_layer() -> Vec<Formula> {
     vec![
+        // Linear layer.
         entry(
             "joma.theorem2",
             "v(t) from zero: linear activation, exp attention, A = 1",
@@ -57,11 +37,7 @@ fn linear_layer() -> Vec<Formula> {
             || vec![DELTA.required()],
             |p| Ok(linear::loser_limits(&p.get(DELTA)).into()),
         ),
-    ]
-}
-
-fn isotropic_inputs() -> Vec<Formula> {
-    vec![
+        // Isotropic inputs.
         entry(
             "joma.theta1",
             "theta_1 of Lemma 1 at rho = r/|v|",
@@ -87,7 +63,7 @@ fn isotropic_inputs() -> Vec<Formula> {
             "joma.big_g",
             "G of Lemma 4: F where theta_1 is y",
             "JoMA Eq. (57), by bisection",
-            || with_law(vec![SLOPES.required(), LEVEL.required()]),
+            || with_law(COORDINATE_LAW, vec![SLOPES.required(), LEVEL.required()]),
             |p| Ok(coordinate(p)?.g(slopes(p)?, p.get(LEVEL))?.into()),
         ),
         entry(
@@ -114,11 +90,7 @@ fn isotropic_inputs() -> Vec<Formula> {
         entry("joma.lemma2_printed", "the same as printed", "JoMA Lemma 2, Eqs. (42), (43)", lemma2_schema, |p| {
             lemma2(p, true)
         }),
-    ]
-}
-
-fn critical_points() -> Vec<Formula> {
-    vec![
+        // Critical points.
         entry(
             "joma.critical_point",
             "[rho_+, a_-/a_+] of the critical point of two components with this rho_-",
@@ -157,17 +129,13 @@ fn critical_points() -> Vec<Formula> {
             "joma.eq58",
             "left side of (58) under ReLU, which asks for at least 1/4",
             "JoMA Eq. (58): theta_2(0) p_n(0)",
-            || with_law(vec![]),
+            || with_law(COORDINATE_LAW, vec![]),
             |p| {
                 let law = coordinate(p)?;
                 Ok((law.theta2((0.0, 1.0), 0.0) * law.density(0.0)).into())
             },
         ),
-    ]
-}
-
-fn with_attention() -> Vec<Formula> {
-    vec![
+        // With attention.
         entry(
             "joma.f",
             "time at which a component with target mu has come to the share r of it",
@@ -238,11 +206,7 @@ fn with_attention() -> Vec<Formula> {
                 Ok(vec![dip.least, dip.time, dip.end].into())
             },
         ),
-    ]
-}
-
-fn trees() -> Vec<Formula> {
-    vec![
+        // Latent trees.
         entry(
             "joma.tree_cooccurrence",
             "P[y_l = 1 | y_m = 1] of two tokens by the height of their common latent ancestor",
@@ -276,11 +240,7 @@ fn trees() -> Vec<Formula> {
                 given(tree::class_cooccurrence(p.get(RHO), depth, &classes, &l, &m)?)
             },
         ),
-    ]
-}
-
-fn chance_levels() -> Vec<Formula> {
-    vec![
+        // Chance levels.
         entry(
             "joma.largest_correlation",
             "mean of the largest of the correlations of independent normal units with one latent",
@@ -305,10 +265,21 @@ fn chance_levels() -> Vec<Formula> {
     ]
 }
 
+/// Shorthand for an entry.
+fn entry(
+    id: &'static str,
+    doc: &'static str,
+    source: &'static str,
+    schema: fn() -> Schema,
+    value: fn(&Params) -> Result<Value>,
+) -> Formula {
+    Formula { id, doc, source, schema, value }
+}
+
 /// The parameters of a law of one coordinate before others; ν and n have values for laws without them.
-fn with_law(others: Schema) -> Schema {
+fn with_law(law: Quantity<Word>, others: Schema) -> Schema {
     let mut schema = vec![
-        COORDINATE_LAW.required(),
+        law.required(),
         NU.or(3.0),
         DIM.meaning("dimension of the ball; the other laws are the same in all").or(3),
     ];
@@ -317,7 +288,7 @@ fn with_law(others: Schema) -> Schema {
 }
 
 fn coordinate_schema() -> Schema {
-    with_law(vec![SLOPES.required(), PLACE.required()])
+    with_law(COORDINATE_LAW, vec![SLOPES.required(), PLACE.required()])
 }
 
 fn coordinate(p: &Params) -> Result<Marginal> {
@@ -333,7 +304,7 @@ fn slopes(p: &Params) -> Result<(f64, f64)> {
 }
 
 fn lemma1_schema() -> Schema {
-    with_law(vec![SLOPES.required(), WEIGHT.required(), CENTRE.required(), BIAS.required()])
+    with_law(COORDINATE_LAW, vec![SLOPES.required(), WEIGHT.required(), CENTRE.required(), BIAS.required()])
 }
 
 fn lemma1(p: &Params, printed: bool) -> Result<Value> {
@@ -342,17 +313,16 @@ fn lemma1(p: &Params, printed: bool) -> Result<Value> {
 }
 
 fn lemma2_schema() -> Schema {
-    with_law(vec![SLOPES.required(), WEIGHT.required(), BIAS.required(), CENTRES.required(), MIXTURE.required()])
+    let node = [SLOPES.required(), WEIGHT.required(), BIAS.required(), CENTRES.required(), MIXTURE.required()];
+    with_law(COORDINATE_LAW, node.into())
 }
 
 /// The sum over components of a_j times Lemma 1's right sides.
 fn lemma2(p: &Params, printed: bool) -> Result<Value> {
     let (law, slopes) = (coordinate(p)?, slopes(p)?);
     let (centres, a) = (p.get(CENTRES), p.get(MIXTURE));
-    if a.len() != centres.nrows() {
-        let expected = format!("one number per row of means, {} of them", centres.nrows());
-        return Err(Error::shape(MIXTURE.name, [a.len()], expected));
-    }
+    let expected = format!("one number per row of means, {} of them", centres.nrows());
+    require_shape(a.len() == centres.nrows(), MIXTURE.name, [a.len()], expected)?;
     let mut sum = vec![0.0; centres.ncols() + 1];
     for (centre, a) in centres.rows().into_iter().zip(&a) {
         let plane = Plane { v: p.get(WEIGHT), mean: centre.to_vec(), xi: p.get(BIAS) };
@@ -365,13 +335,7 @@ fn lemma2(p: &Params, printed: bool) -> Result<Value> {
 }
 
 fn critical_schema(others: Schema) -> Schema {
-    let mut schema = vec![
-        LAW.required(),
-        NU.or(3.0),
-        DIM.meaning("dimension of the ball; the other laws are the same in all").or(3),
-        SLOPES.required(),
-        MINUS.required(),
-    ];
+    let mut schema = with_law(LAW, vec![SLOPES.required(), MINUS.required()]);
     schema.extend(others);
     schema
 }
@@ -399,14 +363,9 @@ fn tree_schema() -> Schema {
 
 fn log_inverse_gap(mu: f64, t: f64) -> Result<Value> {
     let value = convergence::log_inverse_gap(mu, t);
-    if !value.is_finite() {
-        let message = format!(
-            "ln 1/delta at mu = {mu} and t = {t} is beyond the largest number: it grows like \
-             e^(mu^2/2) t; choose a smaller mu or t"
-        );
-        return Err(Error::undefined(message));
-    }
-    Ok(value.into())
+    let message = "is beyond the largest number: it grows like e^(mu^2/2) t; choose a smaller mu or t";
+    let beyond = || Error::undefined(format!("ln 1/delta at mu = {mu} and t = {t} {message}"));
+    value.is_finite().then(|| value.into()).ok_or_else(beyond)
 }
 
 type Cooccurrence = fn(f64, u32, u32, &[f64], &[f64]) -> Result<f64>;
@@ -420,9 +379,6 @@ fn cooccurrence(p: &Params, closed_form: Cooccurrence) -> Result<Value> {
 
 /// A probability given that token m appears.
 fn given(probability: f64) -> Result<Value> {
-    if probability.is_nan() {
-        let message = "token m never appears, P[y_m = 1] = 0: there is no probability given that it does";
-        return Err(Error::undefined(message));
-    }
-    Ok(probability.into())
+    let message = "token m never appears, P[y_m = 1] = 0: there is no probability given that it does";
+    (!probability.is_nan()).then(|| probability.into()).ok_or_else(|| Error::undefined(message))
 }

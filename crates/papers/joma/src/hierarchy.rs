@@ -4,7 +4,7 @@
 //! latents of layer 1; all sets have the same size. A class therefore has one sequence of tokens: nothing is
 //! random in it, and there are at most as many distinct sequences as classes.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use rand::Rng;
 use rand::seq::index::sample;
 use std::collections::BTreeSet;
@@ -36,10 +36,8 @@ impl Hierarchy {
         let mut below = tokens;
         let mut layers = [const { vec![] }; 3];
         for (layer, size) in layers.iter_mut().zip(sizes) {
-            if sets(below, children) < size as f64 {
-                let allowed = format!("must be such that {size} different sets of {children} out of {below} exist");
-                return Err(Error::invalid("children", children, allowed));
-            }
+            let allowed = format!("must be such that {size} different sets of {children} out of {below} exist");
+            require(sets(below, children) >= size as f64, "children", children, allowed)?;
             let mut seen = BTreeSet::new();
             while layer.len() < size {
                 let mut set = sample(rng, below, children).into_vec();

@@ -2,7 +2,7 @@
 
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::theory::Activation;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Result};
 use attnlab_core::rng::Streams;
 use ndarray::Array2;
 use rand::RngExt;
@@ -42,18 +42,15 @@ impl ClassTokens {
     /// ```
     pub fn draw(&self, streams: &Streams) -> Result<Array2<f64>> {
         let tokens = self.distinct + self.common;
-        for (name, count) in [("tokens", tokens), ("classes", self.classes)] {
-            if count == 0 {
-                return Err(Error::invalid(name, 0, "must be a whole number >= 1"));
-            }
-        }
+        error::at_least("tokens", tokens, 1)?;
+        error::at_least("classes", self.classes, 1)?;
         let mut rng = streams.part("inputs", 0);
         let mut x = Array2::from_shape_simple_fn((tokens, self.classes), || {
             // As in the code; never 0, so that every sample has tokens.
             0.5 * (1.0 - rng.random::<f64>())
         });
         if let Some(width2) = self.width2 {
-            attnlab_core::error::positive("width2", width2)?;
+            error::positive("width2", width2)?;
             let (distinct, classes) = (self.distinct as f64, self.classes as f64);
             for ((l, i), x) in x.indexed_iter_mut() {
                 if l < self.distinct {
@@ -75,16 +72,9 @@ impl ClassTokens {
     /// # Errors
     /// As [`ClassTokens::draw`]; a temperature that is not positive.
     pub fn layer(&self, temperature: f64, streams: &Streams) -> Result<Training> {
-        let k = self.classes;
-        Training::new(
-            Attention::Softmax,
-            Activation::LINEAR,
-            k,
-            self.draw(streams)?,
-            vec![1.0 / k as f64; k],
-            Backpropagated::CrossEntropy((0..k).collect()),
-        )?
-        .at_temperature(temperature)
+        let labels = Backpropagated::CrossEntropy((0..self.classes).collect());
+        Training::uniform(Attention::Softmax, Activation::LINEAR, self.classes, self.draw(streams)?, labels)?
+            .at_temperature(temperature)
     }
 }
 

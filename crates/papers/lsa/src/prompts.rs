@@ -2,7 +2,7 @@
 //! regression tasks", with label noise, nonlinear targets and shifts.
 
 use crate::theory::{Covariance, Pretraining, Target};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Result, require_shape};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Generator;
 use ndarray::{Array1, Array2, Axis, s};
@@ -85,23 +85,19 @@ impl RegressionPrompts {
     /// # Errors
     /// Names the parameter, its value and what is allowed.
     pub fn validate(&self) -> Result<()> {
-        if self.examples == 0 {
-            return Err(Error::invalid("M", 0, "must be a whole number >= 1"));
+        error::at_least("M", self.examples, 1)?;
+        let d = self.covariance.dim();
+        if let Some(query) = &self.query {
+            let expected = format!("{d} rows, as the examples' has");
+            require_shape(query.dim() == d, "covariance of the query", query.dim(), expected)?;
         }
-        if let Some(query) = &self.query
-            && query.dim() != self.covariance.dim()
-        {
-            let expected = format!("{} rows, as the examples' has", self.covariance.dim());
-            return Err(Error::shape("covariance of the query", query.dim(), expected));
+        if let PromptTask::Fixed(target) = &self.task {
+            target.validate(d)?;
         }
-        let mut numbers = vec![("noise_var", self.noise_var)];
-        match &self.task {
-            PromptTask::Random { scale } => numbers.push(("task_scale", *scale)),
-            PromptTask::Fixed(target) => target.validate(self.covariance.dim())?,
-        }
-        match numbers.iter().find(|(_, x)| !(*x >= 0.0 && x.is_finite())) {
-            Some((name, x)) => Err(Error::invalid(*name, x, "must be a finite number >= 0")),
-            None => Ok(()),
+        error::non_negative("noise_var", self.noise_var)?;
+        match self.task {
+            PromptTask::Random { scale } => error::non_negative("task_scale", scale),
+            PromptTask::Fixed(_) => Ok(()),
         }
     }
 

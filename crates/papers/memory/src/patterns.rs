@@ -30,20 +30,18 @@ pub fn with_query(params: &Params, away: f64, streams: &Streams) -> Result<(Arra
 }
 
 /// The patterns of a user.
-pub const THE_PATTERNS: ArraySpec = ArraySpec {
-    name: "patterns",
-    meaning: "X (d, N): the patterns, such as the keys of a head, one per column",
-    several: false,
-    replaces: &[DIM.name, PATTERNS.name, RADIUS.name],
-};
+pub const THE_PATTERNS: ArraySpec = ArraySpec::one(
+    "patterns",
+    "X (d, N): the patterns, such as the keys of a head, one per column",
+    &[DIM.name, PATTERNS.name, RADIUS.name],
+);
 
 /// The queries of a user.
-pub const THE_QUERIES: ArraySpec = ArraySpec {
-    name: "queries",
-    meaning: "ξ (d, Q): the queries, one per column; each is judged with the pattern whose bound is least",
-    several: false,
-    replaces: &[AWAY.name],
-};
+pub const THE_QUERIES: ArraySpec = ArraySpec::one(
+    "queries",
+    "ξ (d, Q): the queries, one per column; each is judged with the pattern whose bound is least",
+    &[AWAY.name],
+);
 
 /// The states of a user that updates begin from.
 pub const STATES: ArraySpec =

@@ -2,7 +2,7 @@
 
 use super::Phi;
 use super::mssa::{Mask, apply_masked};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use attnlab_core::linalg::{Threads, gemm, product};
 use ndarray::{Array2, ArrayView2, s};
 
@@ -78,28 +78,20 @@ impl Mhsa {
     /// Checks that the weights fit each other and tokens of dimension `ambient`.
     pub(super) fn check_shapes(&self, ambient: usize) -> Result<()> {
         for (name, weights) in [("w_k", &self.w_k), ("w_v", &self.w_v)] {
-            if weights.len() != self.w_q.len() {
-                let expected = format!("one matrix per head ({}, as w_q)", self.w_q.len());
-                return Err(Error::shape(name, weights.len(), expected));
-            }
+            let expected = format!("one matrix per head ({}, as w_q)", self.w_q.len());
+            require_shape(weights.len() == self.w_q.len(), name, weights.len(), expected)?;
         }
         for k in 0..self.w_q.len() {
             for (name, w) in [("w_q", &self.w_q[k]), ("w_k", &self.w_k[k]), ("w_v", &self.w_v[k])] {
-                if w.ncols() != ambient {
-                    let expected = format!("(p, d) with d = {ambient} as the tokens have");
-                    return Err(Error::shape(format!("{name}[{k}]"), w.dim(), expected));
-                }
+                let expected = format!("(p, d) with d = {ambient} as the tokens have");
+                require_shape(w.ncols() == ambient, format!("{name}[{k}]"), w.dim(), expected)?;
             }
-            if self.w_k[k].nrows() != self.w_q[k].nrows() {
-                let expected = format!("the shape of w_q[{k}], {:?}", self.w_q[k].dim());
-                return Err(Error::shape(format!("w_k[{k}]"), self.w_k[k].dim(), expected));
-            }
+            let (queries, keys) = (&self.w_q[k], &self.w_k[k]);
+            let expected = format!("the shape of w_q[{k}], {:?}", queries.dim());
+            require_shape(keys.nrows() == queries.nrows(), format!("w_k[{k}]"), keys.dim(), expected)?;
         }
         let stacked: usize = self.w_v.iter().map(|w| w.nrows()).sum();
-        if self.w_o.dim() != (ambient, stacked) {
-            let expected = format!("(d, sum of the heads' dimensions) = ({ambient}, {stacked})");
-            return Err(Error::shape("w_o", self.w_o.dim(), expected));
-        }
-        Ok(())
+        let expected = format!("(d, sum of the heads' dimensions) = ({ambient}, {stacked})");
+        require_shape(self.w_o.dim() == (ambient, stacked), "w_o", self.w_o.dim(), expected)
     }
 }

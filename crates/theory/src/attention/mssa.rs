@@ -1,7 +1,7 @@
 //! Multi-head subspace self-attention: AoT Eqs. (3)-(5), and its causal form (Section 4.1).
 
 use super::{Nonlinearity, Phi};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require_shape};
 use attnlab_core::linalg::{Threads, gemm, product};
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
@@ -55,10 +55,8 @@ impl Mssa {
         self.phi.validate()?;
         let mut next = tokens.to_owned();
         for (k, u) in bases.iter().enumerate() {
-            if u.nrows() != tokens.nrows() {
-                let expected = format!("(d, p) with d = {} as the tokens have", tokens.nrows());
-                return Err(Error::shape(format!("bases[{k}]"), u.dim(), expected));
-            }
+            let expected = format!("(d, p) with d = {} as the tokens have", tokens.nrows());
+            require_shape(u.nrows() == tokens.nrows(), format!("bases[{k}]"), u.dim(), expected)?;
             let y = product(u.t(), tokens);
             let update = product(y.view(), self.weights(y.view()).view());
             gemm(self.eta, u.view(), update.view(), true, next.view_mut(), Threads::All);
@@ -94,7 +92,7 @@ pub fn unit_columns(y: ArrayView2<f64>) -> Array2<f64> {
     for mut column in unit.columns_mut() {
         let length = column.dot(&column).sqrt();
         if length > 0.0 {
-            column.mapv_inplace(|x| x / length);
+            column /= length;
         }
     }
     unit

@@ -2,7 +2,7 @@
 //! linear self-attention and softmax attention.
 
 use super::Phi;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, positive, require_shape};
 use attnlab_core::linalg::product;
 use ndarray::{Array2, ArrayView2};
 
@@ -37,15 +37,11 @@ impl SingleHead {
     /// If the weights are not (D, D) with the tokens' D, or ρ is not positive and finite.
     pub fn apply(&self, tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
         self.phi.validate()?;
-        if !(self.rho > 0.0 && self.rho.is_finite()) {
-            return Err(Error::invalid("rho", self.rho, "must be a finite number > 0"));
-        }
+        positive("rho", self.rho)?;
         let size = tokens.nrows();
         for (name, w) in [("w_pv", &self.w_pv), ("w_kq", &self.w_kq)] {
-            if w.dim() != (size, size) {
-                let expected = format!("({size}, {size}), as the tokens have {size} rows");
-                return Err(Error::shape(name, w.dim(), expected));
-            }
+            let expected = format!("({size}, {size}), as the tokens have {size} rows");
+            require_shape(w.dim() == (size, size), name, w.dim(), expected)?;
         }
         let keys = product(self.w_kq.view(), tokens);
         let mut weights = product(tokens.t(), keys.view()) / self.rho;

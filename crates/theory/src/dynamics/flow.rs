@@ -299,6 +299,8 @@ impl Flow {
         // diffsol counts every Newton iteration that asks for a new Jacobian, over the whole run, and gives up
         // at 50. A long stiff flow has some in a hundred steps.
         problem.ode_options.max_nonlinear_solver_failures = self.most_steps;
+        // Its least step is 1e-13, whatever the unit of time in which the flow moves.
+        problem.ode_options.min_timestep *= self.unit_of_time(field, start).min(1.0);
         let drive = Drive { times, watching: Watching::new(watch), most_steps: self.most_steps };
         type Lu = NalgebraLU<f64>;
         let path = match self.method {
@@ -307,6 +309,14 @@ impl Flow {
             Method::Esdirk34 | Method::Chebyshev => drive.run(problem.esdirk34::<Lu>().map_err(failed)?),
         }?;
         Ok(Path { evaluations: calls.get(), ..path })
+    }
+
+    /// Returns |x|/|x'| at the start.
+    fn unit_of_time(&self, field: &dyn VectorField, start: &[f64]) -> f64 {
+        let mut rate = vec![0.0; start.len()];
+        field.rate(start, &mut rate);
+        let norm = |x: &[f64]| x.iter().fold(0.0_f64, |norm, x| norm.hypot(*x));
+        norm(start).max(self.atol) / norm(&rate)
     }
 
     fn validate(&self, field: &dyn VectorField, start: &[f64], times: &[f64]) -> Result<()> {

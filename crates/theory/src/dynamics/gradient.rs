@@ -26,24 +26,30 @@ fn predictions<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Wei
     let n = prompts.ambient();
     let v = product(weights.kq.view(), prompts.queries.view());
     let mut u = Array2::zeros(v.raw_dim().f());
-    let context = prompts.context();
-    let piece = piece(prompts, attention);
-    let columns = v.as_slice_memory_order().zip(u.as_slice_memory_order_mut());
-    if let Some((v, u)) = columns {
-        let predict = |(i, (v, u)): (usize, (&[T], &mut [T])), scratch: &mut Scratch<T>| {
+    if let Some((v, u)) = v.as_slice_memory_order().zip(u.as_slice_memory_order_mut()) {
+        let columns: Vec<(&[T], &mut [T])> = v.chunks_exact(n).zip(u.chunks_exact_mut(n)).collect();
+        for_each(columns, attention, prompts, |i, (v, u), scratch| {
             forward(prompts.view(attention, i), v, u, scratch);
-        };
-        let scratch = || Scratch::new(n, context);
-        if piece >= prompts.len() {
-            let mut scratch = scratch();
-            let pairs = v.chunks_exact(n).zip(u.chunks_exact_mut(n));
-            pairs.enumerate().for_each(|column| predict(column, &mut scratch));
-        } else {
-            let pairs = v.par_chunks_exact(n).zip(u.par_chunks_exact_mut(n));
-            pairs.enumerate().with_min_len(piece).for_each_init(scratch, |scratch, column| predict(column, scratch));
-        }
+        });
     }
     product(weights.pv.view(), u.view())
+}
+
+/// Works on one item per prompt, with its number and a working memory: on several threads if they gain from it.
+fn for_each<T: Exp, I: Send>(
+    items: Vec<I>,
+    attention: Attention,
+    prompts: &Prompts<T>,
+    work: impl Fn(usize, I, &mut Scratch<T>) + Send + Sync,
+) {
+    let piece = PIECE.div_ceil(prompts.work(attention));
+    let scratch = || Scratch::new(prompts.ambient(), prompts.context());
+    if piece >= items.len() {
+        let mut scratch = scratch();
+        return items.into_iter().enumerate().for_each(|(i, item)| work(i, item, &mut scratch));
+    }
+    let items = items.into_par_iter().enumerate().with_min_len(piece);
+    items.for_each_init(scratch, |scratch, (i, item)| work(i, item, scratch));
 }
 
 /// Computes the loss $\frac{1}{nN}\sum_b\|\hat x_b - x_b\|^2$ over all prompts, summed in f64 in their
@@ -119,30 +125,15 @@ pub fn gradient_of<T: Exp>(
     let scale = T::of_f64(2.0 / (n * count) as f64);
     let transposed = |w: ArrayView2<T>| w.iter().copied().collect::<Vec<T>>();
     let values = Values { pv: transposed(weights.pv.t()), pv_t: transposed(weights.pv.view()) };
-    let piece = piece(prompts, attention);
-    let differentiate = |(b, share): (usize, Share<T>), scratch: &mut Scratch<T>| {
-        let view = prompts.view(attention, which[b]);
-        forward_back(view, &values, scale, share, scratch);
-    };
-    let scratch = || Scratch::new(n, prompts.context());
     let shares: Vec<Share<T>> = shares(&v, &targets, [&mut u, &mut r, &mut d]);
-    if piece >= count {
-        let mut scratch = scratch();
-        shares.into_iter().enumerate().for_each(|share| differentiate(share, &mut scratch));
-    } else {
-        let shares = shares.into_par_iter().enumerate();
-        shares.with_min_len(piece).for_each_init(scratch, |scratch, share| differentiate(share, scratch));
-    }
+    for_each(shares, attention, prompts, |b, share, scratch| {
+        forward_back(prompts.view(attention, which[b]), &values, scale, share, scratch);
+    });
     // |r|² carries the factor scale²: the loss is |x̂ - x|²/(nB).
     let sum: f64 = r.t().iter().map(|x| x.as_f64().powi(2)).sum();
     let loss = sum / scale.as_f64().powi(2) / (n * count) as f64;
     let slope = Weights { kq: product(d.view(), queries.t()), pv: product(r.view(), u.t()) };
     (loss, slope)
-}
-
-/// Returns the number of prompts in one piece of parallel work.
-fn piece<T: Exp>(prompts: &Prompts<T>, attention: Attention) -> usize {
-    PIECE.div_ceil(prompts.work(attention))
 }
 
 fn shares<'a, T: Exp>(v: &'a Array2<T>, targets: &'a Array2<T>, outs: [&'a mut Array2<T>; 3]) -> Vec<Share<'a, T>> {

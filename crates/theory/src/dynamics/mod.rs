@@ -46,8 +46,6 @@ pub use prompts::{Example, Prompts};
 pub use train::{History, order, train};
 pub use weights::{Form, Weights};
 
-use attnlab_core::error::{Error, Result};
-
 /// Attention by which the query reads its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
@@ -57,24 +55,4 @@ pub enum Attention {
     Softmax,
 }
 
-impl Attention {
-    /// All variants.
-    pub const ALL: [Attention; 2] = [Attention::Linear, Attention::Softmax];
-
-    /// Returns the name in settings and rows.
-    pub fn name(self) -> &'static str {
-        match self {
-            Attention::Linear => "linear",
-            Attention::Softmax => "softmax",
-        }
-    }
-
-    /// Returns the attention with this name.
-    ///
-    /// # Errors
-    /// [`Error::Unknown`] for an unknown name.
-    pub fn parse(name: &str) -> Result<Self> {
-        let attention = Self::ALL.into_iter().find(|a| a.name() == name);
-        attention.ok_or_else(|| Error::unknown("attention", name, Self::ALL.map(Self::name)))
-    }
-}
+attnlab_core::named!(Attention, "attention": Linear = "linear", Softmax = "softmax");

@@ -1,6 +1,6 @@
 //! Adam and gradient descent, and the schedule of the learning rate.
 
-use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::error::{Result, at_least, positive, require};
 use attnlab_core::linalg::Real;
 
 /// Rule that updates the weights from a gradient.
@@ -13,27 +13,7 @@ pub enum Optimiser {
     GradientDescent,
 }
 
-impl Optimiser {
-    /// All variants.
-    pub const ALL: [Optimiser; 2] = [Optimiser::Adam, Optimiser::GradientDescent];
-
-    /// Returns the name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Optimiser::Adam => "adam",
-            Optimiser::GradientDescent => "gradient-descent",
-        }
-    }
-
-    /// Returns the optimiser with this name.
-    ///
-    /// # Errors
-    /// [`Error::Unknown`] for an unknown name.
-    pub fn parse(name: &str) -> Result<Self> {
-        let optimiser = Self::ALL.into_iter().find(|o| o.name() == name);
-        optimiser.ok_or_else(|| Error::unknown("optimiser", name, Self::ALL.map(Self::name)))
-    }
-}
+attnlab_core::named!(Optimiser, "optimiser": Adam = "adam", GradientDescent = "gradient-descent");
 
 const BETA_1: f64 = 0.9;
 const BETA_2: f64 = 0.999;
@@ -74,20 +54,14 @@ impl Recipe {
     /// Checks the settings.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the setting, its value and its range.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) with the setting, its value and its range.
     pub fn validate(&self) -> Result<()> {
-        if self.epochs == 0 {
-            return Err(Error::invalid("epochs", 0, "must be a whole number >= 1"));
-        }
-        if self.batch == Some(0) {
-            return Err(Error::invalid("batch", 0, "must be a whole number >= 1"));
-        }
+        at_least("epochs", self.epochs, 1)?;
+        at_least("batch", self.batch.unwrap_or(1), 1)?;
         positive("rate", self.rate)?;
         positive("decay", self.decay)?;
         for share in &self.milestones {
-            if !(0.0..=1.0).contains(share) {
-                return Err(Error::invalid("milestones", share, "must be shares in [0, 1]"));
-            }
+            require((0.0..=1.0).contains(share), "milestones", share, "must be shares in [0, 1]")?;
         }
         Ok(())
     }

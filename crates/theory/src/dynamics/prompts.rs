@@ -2,7 +2,7 @@
 
 use super::Attention;
 use super::kernels::{View, WIDTH, packed_len};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::linalg::{Real, Threads, gemm};
 use ndarray::{Array1, Array2, ArrayView2, ShapeBuilder};
 use rayon::prelude::*;
@@ -84,14 +84,8 @@ impl<T: Real> Prompts<T> {
         attention: &[Attention],
         draw: impl Fn(u64) -> Result<(Example, N)> + Sync,
     ) -> Result<(Self, Vec<N>)> {
-        if count == 0 {
-            let allowed = "must be at least one prompt";
-            return Err(Error::invalid("number of prompts", 0, allowed));
-        }
-        if attention.is_empty() {
-            let allowed = "must be at least one of linear, softmax";
-            return Err(Error::invalid("attention", "[]", allowed));
-        }
+        require(count > 0, "number of prompts", count, "must be at least one prompt")?;
+        require(!attention.is_empty(), "attention", "[]", "must be at least one of linear, softmax")?;
         let (n, context) = draw(0)?.0.context.dim();
         let keep = |kind, size: usize| {
             let size = if attention.contains(&kind) { size } else { 0 };
@@ -110,10 +104,8 @@ impl<T: Real> Prompts<T> {
             .zip(targets.par_chunks_mut(n));
         let pack = |(i, (((moment, tokens), query), target)): (usize, Slots<T>)| -> Result<N> {
             let (prompt, noted) = draw(i as u64)?;
-            if prompt.context.dim() != (n, context) {
-                let expected = format!("({n}, {context}), as the first prompt");
-                return Err(Error::shape("context", prompt.context.dim(), expected));
-            }
+            let expected = format!("({n}, {context}), as the first prompt");
+            require_shape(prompt.context.dim() == (n, context), "context", prompt.context.dim(), expected)?;
             if !moment.is_empty() {
                 second_moment(prompt.context.view(), moment);
             }
@@ -188,11 +180,8 @@ impl<T: Real> Prompts<T> {
             Attention::Linear => &self.moments,
             Attention::Softmax => &self.tokens,
         };
-        if stored.is_empty() {
-            let allowed = "must be one that the prompts were drawn for. Draw them for this one too";
-            return Err(Error::invalid("attention", attention.name(), allowed));
-        }
-        Ok(())
+        let allowed = "must be one that the prompts were drawn for. Draw them for this one too";
+        require(!stored.is_empty(), "attention", attention.name(), allowed)
     }
 
     pub(super) fn view(&self, attention: Attention, i: usize) -> View<'_, T> {

@@ -4,7 +4,7 @@ use super::gradient::{gradient_of, loss_of};
 use super::optimiser::State;
 use super::{Attention, Form, Prompts, Recipe, Weights};
 use crate::attention::streaming::Exp;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::rng::Streams;
 use rand::RngExt;
 
@@ -77,10 +77,8 @@ pub fn train<T: Exp>(
         start.validate(set.ambient())?;
     }
     let batch = recipe.batch.unwrap_or(prompts.len());
-    if batch > prompts.len() {
-        let allowed = format!("must be at most the {} training prompts", prompts.len());
-        return Err(Error::invalid("batch", batch, allowed));
-    }
+    let allowed = format!("must be at most the {} training prompts", prompts.len());
+    require(batch <= prompts.len(), "batch", batch, allowed)?;
     let mut weights = start.clone();
     let mut parameters = weights.parameters(form);
     let mut state = State::new(recipe.optimiser, parameters.len());

@@ -1,6 +1,6 @@
 //! Weights of the layer.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use attnlab_core::linalg::Real;
 use attnlab_core::rng::Streams;
 use ndarray::{Array2, ShapeBuilder};
@@ -15,27 +15,7 @@ pub enum Form {
     ScaledIdentity,
 }
 
-impl Form {
-    /// All variants.
-    pub const ALL: [Form; 2] = [Form::Full, Form::ScaledIdentity];
-
-    /// Returns the name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Form::Full => "full",
-            Form::ScaledIdentity => "scaled-identity",
-        }
-    }
-
-    /// Returns the form with this name.
-    ///
-    /// # Errors
-    /// [`Error::Unknown`] for an unknown name.
-    pub fn parse(name: &str) -> Result<Self> {
-        let form = Self::ALL.into_iter().find(|f| f.name() == name);
-        form.ok_or_else(|| Error::unknown("form of the weights", name, Self::ALL.map(Self::name)))
-    }
-}
+attnlab_core::named!(Form, "form of the weights": Full = "full", ScaledIdentity = "scaled-identity");
 
 /// Weights $W_{KQ}$ and $W_{PV}$, both (n, n). A gradient has the same shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,10 +83,8 @@ impl<T: Real> Weights<T> {
     /// [`Error::Shape`] or [`Error::Invalid`] with the name of the matrix.
     pub fn validate(&self, n: usize) -> Result<()> {
         for (name, w) in [("W_KQ", &self.kq), ("W_PV", &self.pv)] {
-            if w.dim() != (n, n) {
-                let expected = format!("(n, n) = ({n}, {n}), the components of a token");
-                return Err(Error::shape(name, w.dim(), expected));
-            }
+            let expected = format!("(n, n) = ({n}, {n}), the components of a token");
+            require_shape(w.dim() == (n, n), name, w.dim(), expected)?;
             if let Some(bad) = w.iter().find(|x| !x.is_finite()) {
                 return Err(Error::invalid(name, bad, "must be finite numbers only"));
             }

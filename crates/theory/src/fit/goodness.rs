@@ -197,11 +197,14 @@ pub fn tests(
     let noisy = samples[0].others() > 0.0 && model.is_noisy() && model.noise > ABOVE_ROUNDING * rounding;
     let noise = |test: &dyn Fn() -> f64| if noisy { Some(test()) } else { None };
     let p_values = [
-        Some(signal_isotropic(&samples)),
-        Some(lengths(samples.iter().map(|c| (&c.signal_lengths, c.p)))),
+        Some(chi2_of_sum(samples.iter().map(|c| sphericity(c.signal, c.signal_square, c.p, c.n)))),
+        Some(chi2_of_sum(samples.iter().map(|c| (radial(&c.signal_lengths, c.p).powi(2), 1.0)))),
         (clusters > 1).then(|| one_signal_variance(&samples, model, fitted)),
-        noise(&|| noise_isotropic(&samples)),
-        noise(&|| lengths(samples.iter().map(|c| (&c.noise_lengths, c.others())))),
+        noise(&|| {
+            let parts = samples.iter().map(|c| sphericity(c.noise, c.noise_square, c.others(), c.n - c.p));
+            chi2_of_sum(parts)
+        }),
+        noise(&|| chi2_of_sum(samples.iter().map(|c| (radial(&c.noise_lengths, c.others()).powi(2), 1.0)))),
         noise(&|| {
             let groups = samples.iter().map(|c| (c.noise, (c.n - c.p) * c.others()));
             one_variance(&groups.collect::<Vec<_>>())
@@ -235,25 +238,9 @@ fn whole_frame(model: &Model) -> Result<Array2<f64>> {
     joined.map_err(|e| attnlab_core::error::Error::undefined(e.to_string()))
 }
 
-fn signal_isotropic(clusters: &[Cluster]) -> f64 {
-    let parts = clusters.iter().map(|c| sphericity(c.signal, c.signal_square, c.p, c.n));
+/// The p-value of the sum of independent χ² variables, each with its degrees of freedom.
+fn chi2_of_sum(parts: impl Iterator<Item = (f64, f64)>) -> f64 {
     let (x, f) = parts.fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1));
-    chi2_tail(f, x)
-}
-
-fn noise_isotropic(clusters: &[Cluster]) -> f64 {
-    let parts = clusters.iter().map(|c| sphericity(c.noise, c.noise_square, c.others(), c.n - c.p));
-    let (x, f) = parts.fold((0.0, 0.0), |sum, term| (sum.0 + term.0, sum.1 + term.1));
-    chi2_tail(f, x)
-}
-
-/// Σ z² of the radial spreads of all clusters.
-fn lengths<'a>(clusters: impl Iterator<Item = (&'a Vec<f64>, f64)>) -> f64 {
-    let (mut x, mut f) = (0.0, 0.0);
-    for (lengths, p) in clusters {
-        x += radial(lengths, p).powi(2);
-        f += 1.0;
-    }
     chi2_tail(f, x)
 }
 

@@ -1,6 +1,6 @@
 //! Tokens before a fit: refusals, what their storage type can tell, and repeats.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::linalg::{product, symmetric_eigen};
 use ndarray::{Array2, ArrayView2, Axis};
 use std::collections::HashSet;
@@ -21,28 +21,22 @@ const BITS: [u32; 4] = [8, 11, 24, 53];
 
 /// Refuses tokens that no fit can be computed of.
 pub(super) fn validate(tokens: ArrayView2<f64>) -> Result<()> {
-    if tokens.nrows() == 0 || tokens.ncols() < 4 {
-        return Err(Error::shape("tokens", tokens.dim(), "(d, N) with at least 4 tokens"));
-    }
+    let (d, n) = tokens.dim();
+    require_shape(d > 0 && n >= 4, "tokens", (d, n), "(d, N) with at least 4 tokens")?;
     let name = |(i, j): (usize, usize)| format!("tokens[{i}, {j}]");
     if let Some((place, x)) = tokens.indexed_iter().find(|(_, x)| !x.is_finite()) {
         return Err(Error::invalid(name(place), x, "must be a finite number"));
     }
     let largest = tokens.indexed_iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
-    match largest {
-        Some((place, x)) if *x != 0.0 && !(RANGE[0]..=RANGE[1]).contains(&x.abs()) => {
-            let allowed = format!(
-                "the largest entry must be from {:.0e} to {:.0e} in absolute value; \
-                 products of four entries must be numbers. Divide all tokens by {:e}",
-                RANGE[0],
-                RANGE[1],
-                x.abs()
-            );
-            Err(Error::invalid(name(place), format!("{x:e}"), allowed))
-        }
-        Some((_, x)) if *x != 0.0 => Ok(()),
-        _ => Err(Error::invalid("tokens", 0, "must not all be zero")),
-    }
+    let Some((place, x)) = largest.filter(|(_, x)| **x != 0.0) else {
+        return Err(Error::invalid("tokens", 0, "must not all be zero"));
+    };
+    let ([low, high], size) = (RANGE, x.abs());
+    let allowed = format!(
+        "the largest entry must be from {low:.0e} to {high:.0e} in absolute value; \
+         products of four entries must be numbers. Divide all tokens by {size:e}"
+    );
+    require((low..=high).contains(&size), name(place), format!("{x:e}"), allowed)
 }
 
 /// Causes in the tokens themselves that no draw of Definition 1 has, one sentence each.
@@ -135,13 +129,8 @@ fn significands(tokens: ArrayView2<f64>) -> (u32, f64) {
 /// An orthonormal basis (d, r) of the span of tokens (d, N), without what rounding alone may have put there.
 pub(super) fn support(tokens: ArrayView2<f64>, rounding: Rounding) -> Result<Array2<f64>> {
     let basis = support_of(tokens, 0.0, rounding)?;
-    if basis.ncols() == 0 {
-        return Err(Error::invalid(
-            "tokens",
-            "all equal",
-            "must differ by more than the rounding of their storage type",
-        ));
-    }
+    let allowed = "must differ by more than the rounding of their storage type";
+    require(basis.ncols() > 0, "tokens", "all equal", allowed)?;
     match basis.ncols() == tokens.nrows() {
         // The tokens fill the space: no change of coordinates.
         true => Ok(Array2::eye(tokens.nrows())),

@@ -30,7 +30,7 @@ pub use input::bits;
 pub use report::{Fit, Goodness, Verdict};
 
 use crate::sample::Mixture;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::linalg::{frobenius2, orthonormality_defect, product};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::validate_level;
@@ -105,23 +105,16 @@ impl Options {
     /// A level outside (0, 1), no cluster, or more clusters than half the tokens.
     pub fn validate(&self, tokens: usize) -> Result<()> {
         validate_level(self.level)?;
-        if !(self.alpha > 0.0 && self.alpha < 1.0) {
-            return Err(Error::invalid("alpha", self.alpha, "must be a number in (0, 1)"));
-        }
-        if !(0.0..0.5).contains(&self.roundoff) {
-            return Err(Error::invalid("roundoff", self.roundoff, "must be a number in [0, 0.5)"));
-        }
+        require(self.alpha > 0.0 && self.alpha < 1.0, "alpha", self.alpha, "must be a number in (0, 1)")?;
+        require((0.0..0.5).contains(&self.roundoff), "roundoff", self.roundoff, "must be a number in [0, 0.5)")?;
         let most = (tokens / 2).max(1);
         let (name, value) = match self.clusters {
             Some(k) => ("clusters", k),
             None if self.most_clusters == MOST_CLUSTERS => return Ok(()),
             None => ("most-clusters", self.most_clusters),
         };
-        if value == 0 || value > most {
-            let allowed = format!("must be a whole number from 1 to {most}, half the number of tokens");
-            return Err(Error::invalid(name, value, allowed));
-        }
-        Ok(())
+        let allowed = format!("must be a whole number from 1 to {most}, half the number of tokens");
+        require((1..=most).contains(&value), name, value, allowed)
     }
 
     /// The numbers of clusters to try.
@@ -174,8 +167,7 @@ pub fn ticks(options: &Options) -> u64 {
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: &dyn Fn()) -> Result<Fit> {
-    validate(tokens)?;
-    options.validate(tokens.ncols())?;
+    check(tokens, options)?;
     let (causes, rounding) = (causes(tokens), rounding(tokens, options.roundoff));
     let setting = Setting { centre: options.centre, rounding: rounding.variance };
     let start = start(tokens, options.centre);
@@ -201,10 +193,7 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
     let fitted = counts(&best.labels, clusters);
     tick();
     let mut labels = vec![0; x.ncols()];
-    for (i, k) in first.iter().zip(&best.labels) {
-        labels[*i] = *k;
-    }
-    for (i, k) in second.iter().zip(&held_labels) {
+    for (i, k) in order.iter().zip(best.labels.iter().chain(&held_labels)) {
         labels[*i] = *k;
     }
     let whole = match fills {
@@ -245,27 +234,21 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
 /// # Errors
 /// As [`fit`]; bases that are not jointly orthonormal; labels without a basis.
 pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize], options: &Options) -> Result<Fit> {
-    validate(tokens)?;
-    options.validate(tokens.ncols())?;
+    check(tokens, options)?;
     let (causes, rounding) = (causes(tokens), rounding(tokens, options.roundoff));
     let setting = Setting { centre: options.centre, rounding: rounding.variance };
     let start = start(tokens, options.centre);
     let tokens = start.tokens.view();
     let defect = orthonormality_defect(bases);
-    if bases.is_empty() || defect > DEFECT {
-        let allowed = format!("must be at most {DEFECT:.0e}; the mixture has jointly orthonormal bases");
-        return Err(Error::invalid("|B'B - I| of the bases", format!("{defect:.1e}"), allowed));
-    }
-    if labels.len() != tokens.ncols() || labels.iter().any(|k| *k >= bases.len()) {
-        let expected = format!("one whole number below {} per token", bases.len());
-        return Err(Error::shape("labels", labels.len(), expected));
-    }
+    let allowed = format!("must be at most {DEFECT:.0e}; the mixture has jointly orthonormal bases");
+    let orthonormal = !bases.is_empty() && defect <= DEFECT;
+    require(orthonormal, "|B'B - I| of the bases", format!("{defect:.1e}"), allowed)?;
+    let fits = labels.len() == tokens.ncols() && labels.iter().all(|k| *k < bases.len());
+    require_shape(fits, "labels", labels.len(), format!("one whole number below {} per token", bases.len()))?;
     let views: Vec<_> = bases.iter().map(|u| u.view()).collect();
     let joined = ndarray::concatenate(Axis(1), &views)
         .map_err(|e| Error::shape("bases", e.to_string(), "matrices with d rows each"))?;
-    if joined.nrows() != tokens.nrows() {
-        return Err(Error::shape("bases", joined.dim(), "as many rows as the tokens"));
-    }
+    require_shape(joined.nrows() == tokens.nrows(), "bases", joined.dim(), "as many rows as the tokens")?;
     // The subspaces, and whatever the tokens have outside all of them.
     let rest = &tokens - &product(joined.view(), product(joined.t(), tokens).view());
     let outside = support_of(rest.view(), SUPPORT * SUPPORT * frobenius2(tokens), rounding)?;
@@ -275,13 +258,8 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
     let mut x = product(frame.t(), tokens);
     let rank = frame.ncols();
     let dims: Vec<usize> = bases.iter().map(Array2::ncols).collect();
-    let known = Model {
-        dims,
-        frame: Array2::from_shape_fn((rank, total), |(i, j)| f64::from(u8::from(i == j))),
-        signal: 0.0,
-        noise: 0.0,
-        freedom: [0.0; 2],
-    };
+    let leading = Array2::from_shape_fn((rank, total), |(i, j)| f64::from(u8::from(i == j)));
+    let known = Model::without_levels(dims, leading);
     let mut whole = at_bases(x.view(), labels.to_vec(), known);
     let mut shift = Array1::zeros(rank);
     if options.centre {
@@ -398,13 +376,8 @@ fn why_impossible(clusters: usize, train: ArrayView2<f64>) -> String {
 /// p = r. BIC finds a smaller p in one of some hundred small samples; it is believed where this test, at its share of
 /// the level, rejects p = r.
 fn is_isotropic(tokens: ArrayView2<f64>, options: &Options) -> bool {
-    let scatter = match tokens.mean_axis(Axis(1)).filter(|_| options.centre) {
-        Some(mean) => {
-            let centred = &tokens - &mean.insert_axis(Axis(1));
-            product(centred.view(), centred.t())
-        }
-        None => product(tokens, tokens.t()),
-    };
+    let start = start(tokens, options.centre);
+    let scatter = product(start.tokens.view(), start.tokens.t());
     let freedom = tokens.ncols() as f64 - f64::from(u8::from(options.centre));
     let (x, f) = sphericity(scatter.diag().sum(), frobenius2(scatter.view()), tokens.nrows() as f64, freedom);
     chi2_tail(f, x) > options.alpha / (TESTS.len() + 1) as f64
@@ -413,8 +386,7 @@ fn is_isotropic(tokens: ArrayView2<f64>, options: &Options) -> bool {
 /// The model of one cluster that fills the support.
 fn one_cluster(tokens: ArrayView2<f64>) -> Labelled {
     let rank = tokens.nrows();
-    let model = Model { dims: vec![rank], frame: Array2::eye(rank), signal: 0.0, noise: 0.0, freedom: [0.0; 2] };
-    at_bases(tokens, vec![0; tokens.ncols()], model)
+    at_bases(tokens, vec![0; tokens.ncols()], Model::without_levels(vec![rank], Array2::eye(rank)))
 }
 
 /// A rough model of tokens, of which the first ones have labels.

@@ -81,6 +81,11 @@ pub struct Labelled {
 }
 
 impl Model {
+    /// Makes a model whose levels are yet to be set.
+    pub(super) fn without_levels(dims: Vec<usize>, frame: Array2<f64>) -> Self {
+        Model { dims, frame, signal: 0.0, noise: 0.0, freedom: [0.0; 2] }
+    }
+
     /// Returns whether the tokens have noise that rounding does not explain.
     pub fn is_noisy(&self) -> bool {
         self.noise > 2.0 * FLOOR * self.signal
@@ -231,11 +236,10 @@ pub fn subspaces(
         grow_to(rank, &mut dims, &spectra, (&counts, model));
     }
     let blocks: Vec<_> = (0..clusters).map(|k| spectra[k].1.slice(s![.., ..dims[k]])).collect();
-    let mut frame = match concatenate(Axis(1), &blocks) {
-        Ok(frame) => frame,
-        Err(_) => return Ok(None),
+    let Ok(mut frame) = concatenate(Axis(1), &blocks) else {
+        return Ok(None);
     };
-    let mut model = Model { dims, frame: Array2::zeros((0, 0)), signal: 0.0, noise: 0.0, freedom: [0.0; 2] };
+    let mut model = Model::without_levels(dims, Array2::zeros((0, 0)));
     if clusters > 1 {
         frame = polar(frame.view())?;
         let largest = spectra.iter().zip(&counts).map(|((values, _), n)| values[0] * *n as f64).fold(0.0, f64::max);

@@ -10,7 +10,7 @@ use super::goodness::LEAST_RESIDUALS;
 use super::input::bits;
 use super::{Fit, Options, PATIENCE, Verdict, fit, fit_known};
 use crate::sample::{Bases, Draw, Mixture};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::format::significant;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, binomial, trials_for_lower_bound};
@@ -150,13 +150,10 @@ impl Plan {
     pub fn validate(&self, level: f64) -> Result<()> {
         attnlab_core::stats::validate_level(level)?;
         let least = Self::batch(level);
-        if self.draws < least {
-            let allowed = format!(
-                "must be 0, which measures no power, or at least {least}; fewer draws cannot show a power of one half"
-            );
-            return Err(Error::invalid("power-draws", self.draws, allowed));
-        }
-        Ok(())
+        let allowed = format!(
+            "must be 0, which measures no power, or at least {least}; fewer draws cannot show a power of one half"
+        );
+        require(self.draws >= least, "power-draws", self.draws, allowed)
     }
 
     /// Returns the draws of a batch, after each of which the work may end: as many as show a share above one half if all

@@ -5,7 +5,7 @@ use crate::attention::horizon::{Break, Horizon};
 use crate::attention::streaming::horizon::Blockwise;
 use crate::attention::streaming::{Cpu, Machine};
 use crate::sample::{Bases, Mixture};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::rng::Streams;
 use ndarray::Array2;
 use std::ops::Range;
@@ -90,9 +90,7 @@ pub fn sampled_columns(
     streams: &Streams,
 ) -> Result<Vec<Option<Break>>> {
     let own = checked_head(mixture, head, columns)?;
-    if !(tau > 0.0 && tau <= 1.0) {
-        return Err(Error::invalid("tau", tau, "must be a number in (0, 1]"));
-    }
+    require(tau > 0.0 && tau <= 1.0, "tau", tau, "must be a number in (0, 1]")?;
     Ok(drawn(mixture, head, streams).first_breaks(&own, columns, tau))
 }
 
@@ -128,22 +126,16 @@ fn drawn<'a>(
 /// Returns the tokens of cluster `head`, after checking bases, head and columns.
 fn checked_head(mixture: &Mixture, head: usize, columns: &[usize]) -> Result<Range<usize>> {
     require_orthonormal(mixture)?;
-    if head >= mixture.clusters() {
-        let allowed = format!("must be a whole number below clusters = {}", mixture.clusters());
-        return Err(Error::invalid("head", head, allowed));
-    }
-    if let Some(j) = columns.iter().find(|j| **j >= mixture.tokens()) {
-        let allowed = format!("must be a whole number below tokens = {}", mixture.tokens());
-        return Err(Error::invalid("column", j, allowed));
-    }
+    let below = |name: &str, value: usize, (bound, end): (&str, usize)| {
+        require(value < end, name, value, format!("must be a whole number below {bound} = {end}"))
+    };
+    below("head", head, ("clusters", mixture.clusters()))?;
+    columns.iter().try_for_each(|j| below("column", *j, ("tokens", mixture.tokens())))?;
     Ok(mixture.cluster(head))
 }
 
 fn require_orthonormal(mixture: &Mixture) -> Result<()> {
     mixture.validate()?;
-    if mixture.bases == Bases::Orthonormal {
-        return Ok(());
-    }
     let allowed = "must be Orthonormal; the horizon is defined for jointly orthonormal bases";
-    Err(Error::invalid("bases", format!("{:?}", mixture.bases), allowed))
+    require(mixture.bases == Bases::Orthonormal, "bases", format!("{:?}", mixture.bases), allowed)
 }

@@ -1,5 +1,8 @@
 //! Stable rank, coding rate and SNR of a set of tokens.
 
+/// Tokens (d, N) scaled to length 1; zero tokens stay zero.
+pub use crate::attention::mssa::unit_columns as unit_tokens;
+
 use attnlab_core::error::{Error, Result, positive};
 use attnlab_core::linalg::{product, singular_values, symmetric_eigen};
 use ndarray::{Array2, ArrayView2};
@@ -47,18 +50,6 @@ pub fn coding_rate(tokens: ArrayView2<f64>, epsilon: f64) -> Result<f64> {
     let gram = if d <= n { product(tokens, tokens.t()) } else { product(tokens.t(), tokens) };
     let (values, _) = symmetric_eigen(gram.view())?;
     Ok(values.iter().map(|v| 0.5 * (scale * v.max(0.0)).ln_1p()).sum())
-}
-
-/// Scales tokens (d, N) to length 1; zero tokens stay zero.
-pub fn unit_tokens(tokens: ArrayView2<f64>) -> Array2<f64> {
-    let mut unit = tokens.to_owned();
-    for mut token in unit.columns_mut() {
-        let length = token.dot(&token).sqrt();
-        if length > 0.0 {
-            token /= length;
-        }
-    }
-    unit
 }
 
 /// Computes ‖signal‖ / ‖noise‖ of tokens Z (d, N), where the signal of token i is its projection onto the

@@ -1,6 +1,6 @@
 //! Singular values of weight matrices, summed up in a few numbers.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::linalg::{product, symmetric_eigen};
 use ndarray::ArrayView2;
 
@@ -35,10 +35,8 @@ pub struct Spectrum {
 pub fn spectrum(weights: ArrayView2<f64>) -> Result<Spectrum> {
     let (rows, columns) = weights.dim();
     let gram = if rows <= columns { product(weights, weights.t()) } else { product(weights.t(), weights) };
-    if gram.iter().any(|x| !x.is_finite()) {
-        let allowed = "must hold finite numbers, with finite squares";
-        return Err(Error::invalid("weights", "NaN or infinite", allowed));
-    }
+    let allowed = "must hold finite numbers, with finite squares";
+    require(gram.iter().all(|x| x.is_finite()), "weights", "NaN or infinite", allowed)?;
     let (squares, _) = symmetric_eigen(gram.view())?;
     // Rounding makes some of the small ones negative.
     let squares: Vec<f64> = squares.iter().map(|s| s.max(0.0)).collect();

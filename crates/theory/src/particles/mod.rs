@@ -23,7 +23,8 @@ mod symmetric;
 
 use crate::attention::Mask;
 use crate::dynamics::flow::VectorField;
-use attnlab_core::error::{Error, Result, non_negative, positive};
+use crate::measure::unit_tokens;
+use attnlab_core::error::{Error, Result, non_negative, positive, require, require_shape};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 /// Denominator of the weights.
@@ -35,21 +36,7 @@ pub enum Normalisation {
     Uniform,
 }
 
-impl Normalisation {
-    /// Names of the models in the order of [`Normalisation::ALL`].
-    pub const NAMES: [&'static str; 2] = ["sa", "usa"];
-    /// Both models.
-    pub const ALL: [Normalisation; 2] = [Normalisation::Softmax, Normalisation::Uniform];
-
-    /// Returns the model with this name.
-    ///
-    /// # Errors
-    /// [`Error::Unknown`] for an unknown name.
-    pub fn parse(name: &str) -> Result<Self> {
-        let place = Self::NAMES.iter().position(|n| *n == name);
-        place.map(|i| Self::ALL[i]).ok_or_else(|| Error::unknown("model", name, Self::NAMES))
-    }
-}
+attnlab_core::named!(Normalisation, "model": Softmax = "sa", Uniform = "usa");
 
 /// Place of the layer normalisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,31 +113,20 @@ impl Particles {
     /// # Errors
     /// β that is not finite; masses of another number, negative, or of sum 0; matrices of another shape.
     pub fn validate(&self, n: usize, d: usize) -> Result<()> {
-        if !self.beta.is_finite() {
-            return Err(Error::invalid("beta", self.beta, "must be a finite number"));
-        }
-        if n == 0 || d == 0 {
-            return Err(Error::shape("tokens", (d, n), "at least one token and one dimension"));
-        }
+        require(self.beta.is_finite(), "beta", self.beta, "must be a finite number")?;
+        require_shape(n > 0 && d > 0, "tokens", (d, n), "at least one token and one dimension")?;
         if let Some(masses) = &self.masses {
-            if masses.len() != n {
-                return Err(Error::shape("masses", masses.len(), format!("{n}, one per token")));
-            }
-            let total = masses.sum();
+            require_shape(masses.len() == n, "masses", masses.len(), format!("{n}, one per token"))?;
             for (j, mass) in masses.iter().enumerate() {
                 non_negative(&format!("masses[{j}]"), *mass)?;
             }
-            positive("sum of masses", total)?;
-            if self.mask == Mask::Causal && masses[0] == 0.0 {
-                let allowed = "must be > 0 for the first token under the causal mask; it attends to itself alone";
-                return Err(Error::invalid("masses[0]", 0.0, allowed));
-            }
+            positive("sum of masses", masses.sum())?;
+            let allowed = "must be > 0 for the first token under the causal mask; it attends to itself alone";
+            require(self.mask == Mask::None || masses[0] > 0.0, "masses[0]", 0.0, allowed)?;
         }
         for (name, matrix) in [("query_key", &self.query_key), ("value", &self.value)] {
-            if let Some(matrix) = matrix
-                && matrix.dim() != (d, d)
-            {
-                return Err(Error::shape(name, matrix.dim(), format!("({d}, {d})")));
+            if let Some(matrix) = matrix {
+                require_shape(matrix.dim() == (d, d), name, matrix.dim(), format!("({d}, {d})"))?;
             }
         }
         Ok(())
@@ -306,14 +282,8 @@ pub fn of_state(state: &[f64], n: usize) -> Result<Array2<f64>> {
 /// # Errors
 /// A token that is zero or not finite.
 pub fn directions(tokens: ArrayView2<f64>) -> Result<Array2<f64>> {
-    let n = tokens.ncols();
-    nonzero(&to_state(tokens), n)?;
-    let mut out = tokens.to_owned();
-    for mut column in out.columns_mut() {
-        let length = column.dot(&column).sqrt();
-        column /= length;
-    }
-    Ok(out)
+    nonzero(&to_state(tokens), tokens.ncols())?;
+    Ok(unit_tokens(tokens))
 }
 
 /// Refuses a token without direction.

@@ -8,7 +8,7 @@
 use super::Normalisation;
 use super::fast::{DEEP, Pass, add_products};
 use crate::attention::Mask;
-use crate::attention::streaming::{Exp, LANES, at_full_width, fold_lanes};
+use crate::attention::streaming::{Exp, LANES, at_512_bits, fold_lanes};
 use rayon::prelude::*;
 
 /// Tokens of a tile: 16 kB of keys, values and sums of three dimensions stay in the first cache.
@@ -116,7 +116,7 @@ impl<'a> Tiles<'a> {
         let mut parts = vec![[0.0; LANES]; size];
         let mut columns = vec![0.0; steps * size];
         let mut rows = vec![0.0; size];
-        at_full_width(
+        at_512_bits(
             #[inline(always)]
             || {
                 self.within(tile, &mut parts, &mut rows[size - TILE..]);

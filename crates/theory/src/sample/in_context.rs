@@ -2,7 +2,7 @@
 //! Section 4.1.2, ICML version Section 4.2.2): linear and sparse linear functions of isotropic Gaussian
 //! inputs, and the shifted laws on which a trained network is tested.
 
-use attnlab_core::error::{Error, Result, non_negative, positive};
+use attnlab_core::error::{Result, at_least, non_negative, positive, require};
 use attnlab_core::linalg::haar_basis;
 use attnlab_core::rng::{Generator, Streams};
 use ndarray::{Array1, Array2, s};
@@ -87,23 +87,17 @@ impl InContext {
     /// Checks the parameters of the law.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the parameter, its value and its
-    /// range.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) with the parameter, its value and its range.
     pub fn validate(&self) -> Result<()> {
-        for (name, value) in [("dim", self.dim), ("points", self.points)] {
-            if value == 0 {
-                return Err(Error::invalid(name, 0, "must be a whole number >= 1"));
-            }
-        }
-        if self.active == 0 || self.active > self.dim {
+        at_least("dim", self.dim, 1)?;
+        at_least("points", self.points, 1)?;
+        let up_to_dim = |name: &str, value: usize| {
             let allowed = format!("must be a whole number from 1 to dim = {}", self.dim);
-            return Err(Error::invalid("active", self.active, allowed));
-        }
-        if let Functions::SparseLinear { nonzero } = self.functions
-            && (nonzero == 0 || nonzero > self.dim)
-        {
-            let allowed = format!("must be a whole number from 1 to dim = {}", self.dim);
-            return Err(Error::invalid("nonzero", nonzero, allowed));
+            require((1..=self.dim).contains(&value), name, value, allowed)
+        };
+        up_to_dim("active", self.active)?;
+        if let Functions::SparseLinear { nonzero } = self.functions {
+            up_to_dim("nonzero", nonzero)?;
         }
         match self.shift {
             Shift::Scale(factor) => positive("scale", factor),

@@ -1,7 +1,7 @@
 //! Texts of known entropy rate: Markov chains with random transitions, and sequences drawn from them.
 
 use crate::markov::{MarkovChain, contexts};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::rng::{Generator, Streams};
 use rand::RngExt;
 use rand_distr::{Distribution, Gamma};
@@ -16,11 +16,9 @@ pub const LEAST_CONCENTRATION: f64 = 0.05;
 /// [`Error::Invalid`] if it is below [`LEAST_CONCENTRATION`] or not
 /// finite.
 pub fn check_concentration(concentration: f64) -> Result<()> {
-    if concentration >= LEAST_CONCENTRATION && concentration.is_finite() {
-        return Ok(());
-    }
     let allowed = format!("must be a finite number >= {LEAST_CONCENTRATION}; below, transitions round to zero");
-    Err(Error::invalid("concentration", concentration, allowed))
+    let holds = concentration >= LEAST_CONCENTRATION && concentration.is_finite();
+    require(holds, "concentration", concentration, allowed)
 }
 
 /// Draws a chain whose rows are independent Dirichlet(a, .., a) with a = `concentration`: nearly

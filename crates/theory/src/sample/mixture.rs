@@ -8,7 +8,7 @@
 //! the bases themselves. [`Mixture::head`] draws a single Y_k, so that a draw of any size needs memory
 //! for one head at a time.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, at_least, non_negative, require, require_shape};
 use attnlab_core::linalg::{
     Real, Threads, coherent_bases, gemm, haar_basis, normal_matrix, orthonormal_bases, product, qr_q,
 };
@@ -71,13 +71,9 @@ impl Mixture {
     /// # Errors
     /// If `tokens` is not a positive multiple of `clusters`, `dim` is 0, or `delta` is not ≥ 0.
     pub fn balanced(tokens: usize, clusters: usize, dim: usize, delta: f64) -> Result<Self> {
-        if clusters == 0 {
-            return Err(Error::invalid("clusters", 0, "must be a whole number >= 1"));
-        }
-        if tokens == 0 || !tokens.is_multiple_of(clusters) {
-            let allowed = format!("must be a positive multiple of clusters = {clusters}");
-            return Err(Error::invalid("tokens", tokens, allowed));
-        }
+        at_least("clusters", clusters, 1)?;
+        let allowed = format!("must be a positive multiple of clusters = {clusters}");
+        require(tokens > 0 && tokens.is_multiple_of(clusters), "tokens", tokens, allowed)?;
         // K p numbers per token, and K p x K p numbers for the bases, must at least be addressable.
         let ambient = clusters.checked_mul(dim);
         let bytes = ambient.and_then(|d| d.checked_mul(tokens.max(d))?.checked_mul(8));
@@ -101,13 +97,9 @@ impl Mixture {
     /// # Errors
     /// [`Error::Invalid`] or [`Error::Shape`] with the parameter, its value and the requirement.
     pub fn validate(&self) -> Result<()> {
-        if !(self.delta >= 0.0 && self.delta.is_finite()) {
-            return Err(Error::invalid("delta", self.delta, "must be a finite number >= 0"));
-        }
-        if self.counts.is_empty() || self.counts.len() != self.dims.len() {
-            let expected = format!("one count per subspace ({})", self.dims.len());
-            return Err(Error::shape("counts", self.counts.len(), expected));
-        }
+        non_negative("delta", self.delta)?;
+        let (counts, expected) = (self.counts.len(), format!("one count per subspace ({})", self.dims.len()));
+        require_shape(counts > 0 && counts == self.dims.len(), "counts", counts, expected)?;
         if let Some(k) = self.counts.iter().position(|n| *n == 0) {
             return Err(Error::invalid(format!("counts[{k}]"), 0, "must be a whole number >= 1"));
         }
@@ -121,16 +113,10 @@ impl Mixture {
             Bases::Independent => largest.unwrap_or(0),
             Bases::Coherent(_) => total + self.dims[0],
         };
-        if self.ambient < need {
-            let allowed = format!("must be at least {need}; these bases need that many dimensions");
-            return Err(Error::invalid("ambient", self.ambient, allowed));
-        }
-        if let Bases::Coherent(_) = self.bases
-            && self.dims.iter().any(|p| *p != self.dims[0])
-        {
-            return Err(Error::shape("dims", &self.dims, "equal dimensions for coherent bases"));
-        }
-        Ok(())
+        let allowed = format!("must be at least {need}; these bases need that many dimensions");
+        require(self.ambient >= need, "ambient", self.ambient, allowed)?;
+        let fits = !matches!(self.bases, Bases::Coherent(_)) || self.dims.iter().all(|p| *p == self.dims[0]);
+        require_shape(fits, "dims", &self.dims, "equal dimensions for coherent bases")
     }
 
     /// Returns N, the number of tokens.

@@ -54,6 +54,16 @@ fn no_time_is_too_short() {
     }
 }
 
+/// A flow that moves in a unit of time far below the solver's own.
+#[test]
+fn no_flow_is_too_fast() {
+    for method in Method::ALL {
+        let path = Flow::new(method).run(&Linear(vec![-1e20, 0.5e20]), &[1.0, 2.0], &[1e-20]).unwrap();
+        let (x, exact) = (path.end(), [(-1.0_f64).exp(), 2.0 * 0.5_f64.exp()]);
+        assert!((x[0] - exact[0]).abs() + (x[1] - exact[1]).abs() < 1e-6, "{method:?}: {x:?}");
+    }
+}
+
 #[test]
 fn tighter_tolerances_are_more_accurate() {
     let error = |rtol| {

@@ -17,7 +17,7 @@ mod lasso;
 
 pub use lasso::lasso;
 
-use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::error::{Error, Result, at_least, non_negative, positive};
 use attnlab_core::linalg::symmetric_eigen;
 use attnlab_theory::sample::Regression;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
@@ -65,12 +65,10 @@ impl RegressionBaseline {
     /// [`Error::Invalid`] with the parameter and its range.
     pub fn validate(&self) -> Result<()> {
         match *self {
-            RegressionBaseline::Ridge { noise_var } => attnlab_core::error::non_negative("noise_var", noise_var),
+            RegressionBaseline::Ridge { noise_var } => non_negative("noise_var", noise_var),
             RegressionBaseline::Lasso { alpha } => positive("alpha", alpha),
-            RegressionBaseline::Neighbours { count: 0 } => {
-                Err(Error::invalid("count", 0, "must be a whole number >= 1"))
-            }
-            _ => Ok(()),
+            RegressionBaseline::Neighbours { count } => at_least("count", count, 1),
+            RegressionBaseline::LeastSquares | RegressionBaseline::Averaging => Ok(()),
         }
     }
 

@@ -95,7 +95,7 @@ impl Model {
             if entries.len() != spec.rows * spec.columns {
                 return Err(Error::shape(&spec.name, entries.len(), format!("{shape:?}")));
             }
-            values.push(self.device().matrix(entries, shape));
+            values.push(self.device().tensor(entries, shape));
         }
         Ok(Model::assemble(config, self.device(), specs, values))
     }

@@ -1,6 +1,6 @@
 //! The configuration of a network.
 
-use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::error::{Error, Result, at_least, positive};
 use serde::{Deserialize, Serialize};
 
 /// The attention of a block. U is (d, d): the bases U_1 .. U_K side by side, p = d / K columns each.
@@ -239,9 +239,7 @@ impl ModelConfig {
             ("input", dim),
             ("output", out),
         ] {
-            if value == 0 {
-                return Err(Error::invalid(name, 0, "must be a whole number >= 1"));
-            }
+            at_least(name, value, 1)?;
         }
         if !self.width.is_multiple_of(self.heads) {
             let allowed = format!("must be a divisor of width = {}", self.width);
@@ -267,11 +265,9 @@ impl ModelConfig {
             positive("eta", eta)?;
         }
         match self.mlp {
-            Mlp::Gelu { hidden: 0 } | Mlp::SwiGlu { hidden: 0 } => {
-                Err(Error::invalid("hidden", 0, "must be a whole number >= 1"))
-            }
+            Mlp::Gelu { hidden } | Mlp::SwiGlu { hidden } => at_least("hidden", hidden, 1),
             Mlp::Ista { step, lambda } => positive("step", step).and_then(|()| positive("lambda", lambda)),
-            _ => Ok(()),
+            Mlp::None => Ok(()),
         }
     }
 

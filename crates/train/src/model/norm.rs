@@ -2,16 +2,15 @@
 //! operations on other devices.
 
 use super::device::ComputeDevice;
-use super::flex::{Number, tensor, values};
+use super::flex::{Number, at_type_of, sum, tensor, values};
 use attnlab_theory::attention::streaming::at_full_width;
-use attnlab_theory::attention::streaming::{LANES, fold_lanes};
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
 use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
-use burn::tensor::{DType, Tensor};
+use burn::tensor::Tensor;
 use rayon::prelude::*;
 
 /// ε of both norms, PyTorch's default for LayerNorm.
@@ -57,7 +56,7 @@ trait FusedNorm: Backend {
 impl FusedNorm for Flex {
     fn fused_norm(x: FlexTensor, scale: FlexTensor, shift: FlexTensor, centred: bool) -> FlexTensor {
         let [x, scale, shift] = [x, scale, shift].map(|t| t.to_contiguous());
-        forward(&x, &scale, &shift, centred).0
+        at_type_of!(x, forward(&x, &scale, &shift, centred)).0
     }
 }
 
@@ -71,7 +70,7 @@ impl<C: CheckpointStrategy> FusedNorm for Autodiff<Flex, C> {
         let ((x, of_x), (scale, of_scale), (shift, of_shift)) =
             (x.into_parts(), scale.into_parts(), shift.into_parts());
         let [x, scale, shift] = [x, scale, shift].map(|t| t.to_contiguous());
-        let (y, statistics) = forward(&x, &scale, &shift, centred);
+        let (y, statistics) = at_type_of!(x, forward(&x, &scale, &shift, centred));
         let nodes = [of_x, of_scale, of_shift];
         match NormStep.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(prepared) => {
@@ -102,10 +101,7 @@ impl Backward<Flex, 3> for NormStep {
 
     fn backward(self, ops: Ops<Kept, 3>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let slope = gradients.consume::<Flex>(&ops.node).to_contiguous();
-        let derivatives = match ops.state.x.dtype() {
-            DType::F64 => backward_in::<f64>(&ops.state, &slope),
-            _ => backward_in::<f32>(&ops.state, &slope),
-        };
+        let derivatives = at_type_of!(ops.state.x, derivatives(&ops.state, &slope));
         for (parent, gradient) in ops.parents.into_iter().zip(derivatives) {
             if let Some(parent) = parent {
                 gradients.register::<Flex>(parent.id, gradient);
@@ -114,14 +110,7 @@ impl Backward<Flex, 3> for NormStep {
     }
 }
 
-fn forward(x: &FlexTensor, scale: &FlexTensor, shift: &FlexTensor, centred: bool) -> (FlexTensor, FlexTensor) {
-    match x.dtype() {
-        DType::F64 => forward_in::<f64>(x, scale, shift, centred),
-        _ => forward_in::<f32>(x, scale, shift, centred),
-    }
-}
-
-fn forward_in<T: Number>(
+fn forward<T: Number>(
     x: &FlexTensor,
     scale: &FlexTensor,
     shift: &FlexTensor,
@@ -155,7 +144,7 @@ fn forward_in<T: Number>(
 }
 
 /// Computes the derivatives with respect to x, scale and shift.
-fn backward_in<T: Number>(state: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
+fn derivatives<T: Number>(state: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
     let (x, scale) = (values::<T>(&state.x), values::<T>(&state.scale));
     let (slope, statistics) = (values::<T>(slope), values::<T>(&state.statistics));
     let d = scale.len();
@@ -196,22 +185,6 @@ fn backward_in<T: Number>(state: &Kept, slope: &FlexTensor) -> [FlexTensor; 3] {
     }
     let of_shift = total.split_off(d);
     [tensor(of_x, state.x.shape().to_vec()), tensor(total, [1, d]), tensor(of_shift, [1, d])]
-}
-
-/// Computes Σ_i f(a_i, b_i) in a fixed number of lanes.
-#[inline(always)]
-fn sum<T: Number>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
-    let mut lanes = [T::zero(); LANES];
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    for (a, b) in a.iter().zip(b) {
-        for l in 0..LANES {
-            lanes[l] += f(a[l], b[l]);
-        }
-    }
-    for (l, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
-        lanes[l] += f(*a, *b);
-    }
-    fold_lanes(lanes)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::config::{AttentionForm, FirstPositions, Input, Mlp, ModelConfig, Norm
 use super::device::ComputeDevice;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::Streams;
-use burn::tensor::{Tensor, TensorData};
+use burn::tensor::Tensor;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 use std::collections::HashMap;
@@ -191,11 +191,8 @@ impl Model {
     pub fn new(config: ModelConfig, device: &ComputeDevice, streams: &Streams) -> Result<Self> {
         config.validate()?;
         let specs = config.specs();
-        let values = specs.iter().map(|spec| {
-            let drawn = draw(spec, streams);
-            device.matrix(drawn, [spec.rows, spec.columns])
-        });
-        let values = values.collect();
+        let value = |spec: &ParameterSpec| device.tensor(draw(spec, streams), [spec.rows, spec.columns]);
+        let values = specs.iter().map(value).collect();
         Ok(Self::assemble(config, device, specs, values))
     }
 
@@ -250,7 +247,7 @@ impl Model {
     /// # Errors
     /// An unknown name; a device that fails.
     pub fn values(&self, name: &str) -> Result<Vec<f64>> {
-        read(self.find(name)?)
+        read(&self.values[self.index_of(name)?])
     }
 
     /// Replaces a parameter by `values`, row by row.
@@ -264,7 +261,7 @@ impl Model {
             let expected = format!("({}, {})", spec.rows, spec.columns);
             return Err(Error::shape(name, values.len(), expected));
         }
-        let value = self.device.matrix(values, [spec.rows, spec.columns]);
+        let value = self.device.tensor(values, [spec.rows, spec.columns]);
         self.values[i] = value.autodiff().require_grad();
         Ok(())
     }
@@ -273,10 +270,6 @@ impl Model {
         let known = || self.specs.iter().map(|s| s.name.as_str());
         let unknown = || Error::unknown("parameter", name, known());
         self.index.get(name).copied().ok_or_else(unknown)
-    }
-
-    fn find(&self, name: &str) -> Result<&Tensor<2>> {
-        Ok(&self.values[self.index_of(name)?])
     }
 
     /// Returns a parameter for the forward pass; None if the configuration lacks it.
@@ -321,11 +314,4 @@ fn wave(position: usize, j: usize, d: usize) -> f64 {
     let angle = position as f64 * ROTARY.powf(-((j % half) as f64) / half as f64);
     let wave = if j < half { angle.sin() } else { angle.cos() };
     std::f64::consts::SQRT_2 * wave
-}
-
-impl ComputeDevice {
-    /// Moves numbers, row by row, to a matrix on the device.
-    pub(crate) fn matrix(&self, values: Vec<f64>, shape: [usize; 2]) -> Tensor<2> {
-        Tensor::from_data(TensorData::new(values, shape), self.options())
-    }
 }

@@ -24,56 +24,25 @@ pub static PRESETS: [Preset; 23] = [
     named("aot-mssa-l-base", "AoT-MSSA-L Base (102M), ICML Table 4", || mssa_l(24, 1024, 16)),
     named("aot-mssa-l-medium", "AoT-MSSA-L Medium (182M), ICML Table 4", || mssa_l(36, 1280, 20)),
     named("aot-mssa-l-large", "AoT-MSSA-L Large (326M), sizes inferred from the count", || mssa_l(48, 1600, 25)),
-    named("aot-mhsa-l-base", "AoT-MHSA-L Base (122M), ICML Table 4", || ModelConfig {
-        attention: AttentionForm::Mhsa,
-        ..mssa_l(24, 896, 14)
+    named("aot-mhsa-l-base", "AoT-MHSA-L Base (122M), ICML Table 4", || mssa_l(24, 896, 14).mhsa()),
+    named("aot-hybrid-l", "Hybrid (81M), MLP in the first half of the blocks, sizes inferred", || {
+        mssa_l(12, 768, 12).gelu(3072, 6)
     }),
-    named("aot-hybrid-l", "Hybrid (81M), MLP in the first half of the blocks, sizes inferred", || ModelConfig {
-        mlp: Mlp::Gelu { hidden: 3072 },
-        mlp_blocks: 6,
-        ..mssa_l(12, 768, 12)
-    }),
-    named("aot-full-mlp-l", "Full MLP (109M), sizes inferred from the count", || ModelConfig {
-        mlp: Mlp::Gelu { hidden: 3072 },
-        mlp_blocks: 12,
-        ..mssa_l(12, 768, 12)
-    }),
-    named("gpt2-base", "GPT-2 Base (124M)", || ModelConfig {
-        attention: AttentionForm::Mhsa,
-        mlp: Mlp::Gelu { hidden: 3072 },
-        mlp_blocks: 12,
-        ..mssa_l(12, 768, 12)
-    }),
+    named("aot-full-mlp-l", "Full MLP (109M), sizes inferred from the count", || mssa_l(12, 768, 12).gelu(3072, 12)),
+    named("gpt2-base", "GPT-2 Base (124M)", || mssa_l(12, 768, 12).mhsa().gelu(3072, 12)),
     named("icl-aot-mssa", "AoT-MSSA-L for regression, ICML Table 5", || regression(32)),
-    named("icl-aot-mhsa", "AoT-MHSA-L for regression, ICML Table 5", || ModelConfig {
-        attention: AttentionForm::Mhsa,
-        ..regression(32)
-    }),
-    named("icl-transformer", "GPT-2 for regression, ICML Table 5", || ModelConfig {
-        attention: AttentionForm::Mhsa,
-        mlp: Mlp::Gelu { hidden: 512 },
-        mlp_blocks: 16,
-        ..regression(16)
-    }),
-    named("icl-hybrid", "Hybrid for regression, 2024 Section 4.1.2: 24 layers", || ModelConfig {
-        mlp: Mlp::Gelu { hidden: 512 },
-        mlp_blocks: 12,
-        ..regression(24)
-    }),
-    named("icl-full-mlp", "Full MLP for regression, 2024 Section 4.1.2: 16 layers", || ModelConfig {
-        mlp: Mlp::Gelu { hidden: 512 },
-        mlp_blocks: 16,
-        ..regression(16)
-    }),
+    named("icl-aot-mhsa", "AoT-MHSA-L for regression, ICML Table 5", || regression(32).mhsa()),
+    named("icl-transformer", "GPT-2 for regression, ICML Table 5", || regression(16).mhsa().gelu(512, 16)),
+    named("icl-hybrid", "Hybrid for regression, 2024 Section 4.1.2: 24 layers", || regression(24).gelu(512, 12)),
+    named("icl-full-mlp", "Full MLP for regression, 2024 Section 4.1.2: 16 layers", || regression(16).gelu(512, 16)),
     named("icl-aot-tied", "AoT with Eq. (4) as printed, one matrix per layer", || ModelConfig {
         attention: AttentionForm::MssaTied { eta: 1.0, normalise_queries: true, scaled: false },
         ..regression(32)
     }),
     named("icl-llama", "Llama for regression, 2024 Figure 7", || ModelConfig {
-        attention: AttentionForm::Mhsa,
         mlp: Mlp::SwiGlu { hidden: 352 },
         mlp_blocks: 16,
-        ..llama(16)
+        ..llama(16).mhsa()
     }),
     named("icl-llama-aot", "Llama-AoT for regression, 2024 Figure 7", || llama(32)),
     named("aot-v-16m", "AoT-MSSA-V (16M), 2024", || vision(12, 768, 12)),
@@ -84,11 +53,8 @@ pub static PRESETS: [Preset; 23] = [
     named("crate-b", "CRATE-B (22.80M)", || crate_(12, 768, 12)),
     named("crate-l", "CRATE-L (77.64M)", || crate_(24, 1024, 16)),
     named("vit-s", "ViT-S (22M), ICML Table 2", || ModelConfig {
-        attention: AttentionForm::Mhsa,
-        mlp: Mlp::Gelu { hidden: 1536 },
-        mlp_blocks: 12,
         norm: Norm::Layer,
-        ..vision(12, 384, 6)
+        ..vision(12, 384, 6).mhsa().gelu(1536, 12)
     }),
 ];
 
@@ -104,6 +70,18 @@ pub fn preset(name: &str) -> Result<ModelConfig> {
     let preset = PRESETS.iter().find(|p| p.name == name);
     let unknown = || Error::unknown("network", name, PRESETS.iter().map(|p| p.name));
     preset.map(|p| (p.build)()).ok_or_else(unknown)
+}
+
+impl ModelConfig {
+    /// Returns the network with separate queries, keys and values.
+    fn mhsa(self) -> Self {
+        ModelConfig { attention: AttentionForm::Mhsa, ..self }
+    }
+
+    /// Returns the network with an MLP of GELU in its first `blocks` blocks.
+    fn gelu(self, hidden: usize, blocks: usize) -> Self {
+        ModelConfig { mlp: Mlp::Gelu { hidden }, mlp_blocks: blocks, ..self }
+    }
 }
 
 /// nanoGPT's conventions: no biases, LayerNorm before each part and at the end.

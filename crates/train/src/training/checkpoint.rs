@@ -19,7 +19,7 @@ use std::path::Path;
 const FORMAT: u32 = 1;
 
 /// Everything in a checkpoint but its tensors.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckpointState {
     /// Version of the layout.
@@ -225,16 +225,6 @@ fn numbers(view: &TensorView) -> Option<Vec<f64>> {
 impl CheckpointState {
     /// State before the first step.
     pub(super) fn new(settings: Value, streams: String) -> Self {
-        CheckpointState {
-            format: FORMAT,
-            settings,
-            step: 0,
-            optimiser_steps: 0,
-            streams,
-            next_batch: 0,
-            sequences: 0,
-            curriculum: None,
-            history: TrainingHistory::default(),
-        }
+        CheckpointState { format: FORMAT, settings, streams, ..CheckpointState::default() }
     }
 }

@@ -1,7 +1,7 @@
 //! Images: the class of an image from its patches.
 
 use super::steps::{Batch, TrainingTask};
-use crate::model::{ComputeDevice, Model, Output, RecordedActivation, Recording, Tensor, read};
+use crate::model::{Model, Output, RecordedActivation, Recording, Tensor, read};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng::{Streams, hash};
 use attnlab_images::patches::PatchOrder;
@@ -82,7 +82,8 @@ impl ImageView {
             for (label, log) in seen.labels.into_iter().zip(log.chunks_exact(classes)) {
                 let best = log.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
                 judged.predictions.push(best.map_or(0, |(class, _)| class));
-                let log_p = log.get(label).ok_or_else(|| too_few(classes, label))?;
+                let requirement = || format!("must be more than {label}, a label of the images");
+                let log_p = log.get(label).ok_or_else(|| Error::invalid("classes", classes, requirement()))?;
                 judged.losses.push(-log_p);
             }
         }
@@ -125,24 +126,16 @@ fn classes(model: &Model) -> Result<usize> {
     }
 }
 
-fn too_few(classes: usize, label: usize) -> Error {
-    let requirement = format!("must be more than {label}, a label of the images");
-    Error::invalid("classes", classes, requirement)
-}
-
 /// Computes the scores (batch, classes) of tokens (batch, patches, C p²).
 ///
 /// # Errors
 /// A network that does not take them.
 pub fn scores(model: &Model, tokens: Array3<f32>, recording: &mut Recording) -> Result<Tensor<2>> {
-    let outputs = model.forward(tensor(model.device(), tokens), recording)?;
+    let (batch, n, dim) = tokens.dim();
+    let tokens = model.device().tensor(tokens.iter().map(|x| f64::from(*x)).collect(), [batch, n, dim]);
+    let outputs = model.forward(tokens, recording)?;
     let [batch, _, classes] = outputs.dims();
     Ok(outputs.reshape([batch, classes]))
-}
-
-fn tensor(device: &ComputeDevice, tokens: Array3<f32>) -> Tensor<3> {
-    let (batch, n, dim) = tokens.dim();
-    device.tensor(tokens.iter().map(|x| f64::from(*x)).collect(), [batch, n, dim])
 }
 
 impl ImageTask<'_> {

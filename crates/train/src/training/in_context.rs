@@ -104,11 +104,8 @@ pub fn errors(
     if let Input::Vectors { dim } = model.config().input
         && dim != law.dim
     {
-        return Err(Error::invalid(
-            "dim",
-            law.dim,
-            format!("must be {dim}, the length of the network's input vectors"),
-        ));
+        let allowed = format!("must be {dim}, the length of the network's input vectors");
+        return Err(Error::invalid("dim", law.dim, allowed));
     }
     let (mut errors, model) = (vec![], model.frozen());
     let draw = |i: usize| law.draw(&streams.child("prompt", i as u64));

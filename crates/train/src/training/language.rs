@@ -5,6 +5,7 @@ use crate::model::{Model, Recording, Tensor, cross_entropy, read};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use attnlab_core::rng::{Streams, hash};
+use attnlab_lab::experiment::ranges::within;
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -31,18 +32,11 @@ impl Tokens {
         }
     }
 
-    fn range(&self, range: std::ops::Range<usize>) -> Vec<u32> {
-        match self {
-            Tokens::Narrow(ids) => ids[range].iter().map(|id| u32::from(*id)).collect(),
-            Tokens::Wide(ids) => ids[range].to_vec(),
-        }
-    }
-
-    fn for_each(&self, range: std::ops::Range<usize>, mut visit: impl FnMut(u32)) {
-        match self {
-            Tokens::Narrow(ids) => ids[range].iter().for_each(|id| visit(u32::from(*id))),
-            Tokens::Wide(ids) => ids[range].iter().for_each(|id| visit(*id)),
-        }
+    fn ids(&self, range: std::ops::Range<usize>) -> impl Iterator<Item = u32> {
+        range.map(move |i| match self {
+            Tokens::Narrow(ids) => u32::from(ids[i]),
+            Tokens::Wide(ids) => ids[i],
+        })
     }
 
     /// Hash of the ids in the bytes in which they are kept.
@@ -127,7 +121,7 @@ impl Text {
             let allowed = "must be at least 2, none of them empty; held-out documents are never trained on";
             return Err(Error::invalid("documents", starts.len(), allowed));
         }
-        check_held_out(held_out)?;
+        within("(0, 1)")("held_out", &held_out)?;
         let wanted = ((1.0 - held_out) * ids.len() as f64) as usize;
         let beyond = starts[1..].iter().copied().find(|start| *start >= wanted);
         let cut = beyond.unwrap_or(starts[starts.len() - 1]);
@@ -171,10 +165,7 @@ impl Text {
 
     /// Computes the size of the smallest vocabulary that has all tokens.
     pub fn vocabulary(&self) -> usize {
-        let mut needed = 0;
-        let seen = |id: u32| needed = needed.max(id as usize + 1);
-        self.tokens.for_each(0..self.len(), seen);
-        needed
+        self.tokens.ids(0..self.len()).max().map_or(0, |id| id as usize + 1)
     }
 
     /// Returns `count` sequences of the held-out part, context + 1 tokens each, evenly spread and without
@@ -188,7 +179,7 @@ impl Text {
         check_sequences(length, self.context, count)?;
         let apart = (length - 1) / count;
         let start = |i: usize| self.cut + i * apart;
-        let window = |i: usize| self.tokens.range(start(i)..start(i) + self.context + 1);
+        let window = |i: usize| -> Vec<u32> { self.tokens.ids(start(i)..start(i) + self.context + 1).collect() };
         Ok((0..count).map(window).collect())
     }
 
@@ -196,7 +187,7 @@ impl Text {
     fn window(&self, streams: &Streams, i: u64) -> Vec<u32> {
         let starts = self.cut - self.context;
         let start = streams.part("window", i).random_range(0..starts);
-        self.tokens.range(start..start + self.context + 1)
+        self.tokens.ids(start..start + self.context + 1).collect()
     }
 
     /// Computes the mean cross-entropy (nats per token) over sequences of context + 1 tokens.
@@ -233,7 +224,7 @@ impl Text {
             return Err(Error::invalid("vocabulary", vocabulary, allowed));
         }
         let mut counts = vec![1.0; vocabulary];
-        self.tokens.for_each(0..self.cut, |id| counts[id as usize] += 1.0);
+        self.tokens.ids(0..self.cut).for_each(|id| counts[id as usize] += 1.0);
         let total = (self.cut + vocabulary) as f64;
         let nats = |id: &u32| -(counts[*id as usize] / total).ln();
         let loss = |w: &Vec<u32>| w[1..].iter().map(nats).sum::<f64>() / self.context as f64;
@@ -256,17 +247,10 @@ impl Text {
 
 /// Computes the index at which the held-out part of a text of `length` tokens begins.
 fn cut(length: usize, context: usize, held_out: f64) -> Result<usize> {
-    check_held_out(held_out)?;
+    within("(0, 1)")("held_out", &held_out)?;
     let cut = ((1.0 - held_out) * length as f64) as usize;
     check_parts(length, cut, context)?;
     Ok(cut)
-}
-
-fn check_held_out(held_out: f64) -> Result<()> {
-    match held_out > 0.0 && held_out < 1.0 {
-        true => Ok(()),
-        false => Err(Error::invalid("held_out", held_out, "must be a number in (0, 1)")),
-    }
 }
 
 /// Refuses a cut of a text of `length` tokens with a part that is too short.

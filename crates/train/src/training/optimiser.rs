@@ -3,8 +3,8 @@
 use crate::model::{Model, Tensor};
 use attnlab_core::error::{Error, Result, non_negative, positive};
 use attnlab_lab::experiment::ranges::{Ranges, within};
-use burn::optim::{Adam, AdamConfig, AdamState, AdamW, AdamWConfig, AdamWState};
-use burn::optim::{AdaptiveMomentumState, Lion, LionConfig, LionState, Optimizer};
+use burn::optim::{AdamConfig, AdamState, AdamWConfig, AdamWState};
+use burn::optim::{AdaptiveMomentumState, LionConfig, LionState, Optimizer};
 use serde::{Deserialize, Serialize};
 
 /// Rule by which a gradient changes the parameters.
@@ -86,14 +86,14 @@ pub struct OptimiserState {
 impl OptimiserState {
     /// Moves the network one step along `gradients`, at rate `rate`.
     pub fn step(&mut self, optimiser: &OptimiserSettings, rate: f64, model: &mut Model, gradients: Vec<Tensor<2>>) {
-        let rules = [true, false].map(|decays| Rule::new(optimiser, decays));
         let before = std::mem::take(&mut self.averages);
         let mut before = before.into_iter();
         let mut values = vec![];
         for (p, gradient) in model.parameters().zip(gradients) {
-            let rule = if p.spec.decays { &rules[0] } else { &rules[1] };
+            let weight_decay = if p.spec.decays { optimiser.weight_decay } else { 0.0 };
+            let optimiser = OptimiserSettings { weight_decay, ..*optimiser };
             let value = p.value.clone().inner();
-            let (next, average) = rule.step(rate, value, gradient, before.next(), self.steps);
+            let (next, average) = moved(&optimiser, rate, value, gradient, before.next(), self.steps);
             values.push(next);
             self.averages.push(average);
         }
@@ -102,63 +102,37 @@ impl OptimiserState {
     }
 }
 
-/// burn's optimiser of one parameter.
-enum Rule {
-    Adam(Adam),
-    AdamW(AdamW),
-    Lion(Lion),
-}
-
-impl Rule {
-    fn new(o: &OptimiserSettings, decays: bool) -> Self {
-        let [b1, b2, epsilon] = [o.beta_1, o.beta_2, o.epsilon].map(|x| x as f32);
-        let decay = if decays { o.weight_decay as f32 } else { 0.0 };
-        match o.kind {
-            OptimiserKind::Adam => {
-                Rule::Adam(AdamConfig::new().with_beta_1(b1).with_beta_2(b2).with_epsilon(epsilon).build())
-            }
-            OptimiserKind::AdamW => Rule::AdamW(
-                AdamWConfig::new()
-                    .with_beta_1(b1)
-                    .with_beta_2(b2)
-                    .with_epsilon(epsilon)
-                    .with_weight_decay(decay)
-                    .build(),
-            ),
-            OptimiserKind::Lion => {
-                Rule::Lion(LionConfig::new().with_beta_1(b1).with_beta_2(b2).with_weight_decay(decay).build())
-            }
+/// Moves a parameter by burn's rule, from its averages after `steps` steps; returns it with the next averages.
+fn moved(
+    o: &OptimiserSettings,
+    rate: f64,
+    value: Tensor<2>,
+    gradient: Tensor<2>,
+    averages: Option<Vec<Tensor<2>>>,
+    steps: usize,
+) -> (Tensor<2>, Vec<Tensor<2>>) {
+    let [b1, b2, epsilon, decay] = [o.beta_1, o.beta_2, o.epsilon, o.weight_decay].map(|x| x as f32);
+    let mut averages = averages.into_iter().flatten();
+    let first = averages.next();
+    let pair = || Some(AdaptiveMomentumState::new(steps, first.clone()?, averages.next()?));
+    let both = |m: AdaptiveMomentumState<2>| vec![m.moment_1, m.moment_2];
+    match o.kind {
+        OptimiserKind::Adam => {
+            let rule = AdamConfig::new().with_beta_1(b1).with_beta_2(b2).with_epsilon(epsilon).build();
+            let state = { pair }().map(AdamState::new);
+            let (value, state) = rule.step(rate, value, gradient, state);
+            (value, state.map_or(vec![], |s| both(s.momentum)))
         }
-    }
-
-    fn step(
-        &self,
-        rate: f64,
-        value: Tensor<2>,
-        gradient: Tensor<2>,
-        averages: Option<Vec<Tensor<2>>>,
-        steps: usize,
-    ) -> (Tensor<2>, Vec<Tensor<2>>) {
-        let mut averages = averages.into_iter().flatten();
-        let first = averages.next();
-        let pair = || Some(AdaptiveMomentumState::new(steps, first.clone()?, averages.next()?));
-        let both = |m: AdaptiveMomentumState<2>| vec![m.moment_1, m.moment_2];
-        match self {
-            Rule::Adam(rule) => {
-                let state = { pair }().map(AdamState::new);
-                let (value, state) = rule.step(rate, value, gradient, state);
-                (value, state.map_or(vec![], |s| both(s.momentum)))
-            }
-            Rule::AdamW(rule) => {
-                let state = { pair }().map(AdamWState::new);
-                let (value, state) = rule.step(rate, value, gradient, state);
-                (value, state.map_or(vec![], |s| both(s.momentum)))
-            }
-            Rule::Lion(rule) => {
-                let state = first.map(LionState::new);
-                let (value, state) = rule.step(rate, value, gradient, state);
-                (value, state.map_or(vec![], |s| vec![s.momentum]))
-            }
+        OptimiserKind::AdamW => {
+            let rule = AdamWConfig::new().with_beta_1(b1).with_beta_2(b2).with_epsilon(epsilon);
+            let state = { pair }().map(AdamWState::new);
+            let (value, state) = rule.with_weight_decay(decay).build().step(rate, value, gradient, state);
+            (value, state.map_or(vec![], |s| both(s.momentum)))
+        }
+        OptimiserKind::Lion => {
+            let rule = LionConfig::new().with_beta_1(b1).with_beta_2(b2).with_weight_decay(decay).build();
+            let (value, state) = rule.step(rate, value, gradient, first.map(LionState::new));
+            (value, state.map_or(vec![], |s| vec![s.momentum]))
         }
     }
 }

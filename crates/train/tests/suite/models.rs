@@ -239,13 +239,9 @@ fn rotations_are_relative() {
 fn language() -> Model {
     let config = ModelConfig {
         input: Input::Tokens { vocabulary: 11 },
-        layers: 1,
         mlp: Mlp::Gelu { hidden: 16 },
-        mlp_blocks: 1,
-        width: 8,
-        heads: 2,
         context: 6,
-        ..preset("gpt2-base").unwrap()
+        ..preset("gpt2-base").unwrap().resized(1, 8, 2)
     };
     Model::new(config, &ComputeDevice::cpu_f64(), &streams()).unwrap()
 }

@@ -21,11 +21,8 @@ pub fn numbers(name: &str, count: usize) -> Vec<f64> {
 pub fn small_on(device: &ComputeDevice, change: impl FnOnce(&mut ModelConfig)) -> Model {
     let mut config = ModelConfig {
         input: Input::Vectors { dim: 3 },
-        layers: 2,
-        width: 8,
-        heads: 2,
         context: 5,
-        ..preset("icl-aot-mssa").unwrap()
+        ..preset("icl-aot-mssa").unwrap().resized(2, 8, 2)
     };
     change(&mut config);
     let mut model = Model::new(config, device, &streams()).unwrap();

@@ -71,7 +71,6 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     };
     let with_mlp = if mlp.is_some() { blocks as usize } else { 0 };
     Ok(TransformerArchitecture {
-        family: "attnlab",
         vocabulary,
         context: s.whole("context")?,
         layers,
@@ -82,12 +81,7 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         hidden,
         norm,
         epsilon: 1e-5,
-        place: NormPlace::Before,
-        embedding_norm: false,
-        last_norm: true,
         positions,
-        segments: 0,
-        parallel: false,
         mlp: mlp.unwrap_or(MlpKind::GeluTanh),
         qkv_bias: bias && form.maps == HeadMaps::Separate,
         out_bias: bias && !matches!(form.maps, HeadMaps::Tied { .. }),
@@ -98,6 +92,7 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         form,
         norm_bias,
         sigma: s.number_or("sigma", super::SIGMA)?,
+        ..super::DECODER
     })
 }
 
@@ -141,11 +136,10 @@ fn mlp(s: &mut Settings) -> Result<(Option<MlpKind>, usize)> {
 }
 
 fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
-    match a.form.maps {
-        HeadMaps::Separate => {
-            let name = format!("blocks.{layer}.attention.qkv");
-            source.affine(&name, 3 * a.width, a.width, a.qkv_bias)
-        }
-        HeadMaps::Shared | HeadMaps::Tied { .. } => source.shared(a, layer, "blocks.{}.attention.u"),
-    }
+    let (name, rows) = match a.form.maps {
+        HeadMaps::Separate => ("qkv", 3 * a.width),
+        // One map stands for queries, keys and values.
+        HeadMaps::Shared | HeadMaps::Tied { .. } => ("u", a.heads * a.head_dim),
+    };
+    source.affine(&format!("blocks.{layer}.attention.{name}"), rows, a.width, a.qkv_bias)
 }

@@ -3,7 +3,7 @@
 
 use super::super::architecture::*;
 use super::super::settings::Settings;
-use super::super::weights::{Affine, Names, Source};
+use super::super::weights::Names;
 use super::{Family, Format};
 use attnlab_core::error::Result;
 use serde_json::json;
@@ -26,48 +26,26 @@ pub(super) const JSON: Family = Family {
         dropped: &["pooler.*", "cls.*", "classifier.*", "qa_outputs.*", "embeddings.position_ids"],
         ..Names::NONE
     },
-    qkv,
+    qkv: |source, a, layer| source.three(a, layer, "encoder.layer.{}.attention.self", ["query", "key", "value"]),
 };
 
 fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
-    let width = s.whole("hidden_size")?;
-    let heads = s.whole("num_attention_heads")?;
+    let sizes = super::json_sizes(s, 512)?;
     s.only("position_embedding_type", json!("absolute"))?;
     s.only("is_decoder", json!(false))?;
     // Heads for tokens are not read.
     s.take("tie_word_embeddings");
     Ok(TransformerArchitecture {
-        family: "bert",
-        vocabulary: s.whole("vocab_size")?,
-        context: s.whole_or("max_position_embeddings", 512)?,
-        layers: s.whole("num_hidden_layers")?,
-        width,
-        heads,
-        kv_heads: heads,
-        head_dim: super::head_dim(s, "num_attention_heads", width, heads)?,
+        head_dim: super::head_dim(s, "num_attention_heads", sizes.width, sizes.heads)?,
         hidden: s.whole("intermediate_size")?,
-        norm: NormKind::Layer,
         epsilon: s.number_or("layer_norm_eps", 1e-12)?,
         place: NormPlace::After,
         embedding_norm: true,
         last_norm: false,
-        positions: PositionEncoding::Learned { offset: 0 },
         segments: s.whole_or("type_vocab_size", 2)?,
-        parallel: false,
         mlp: super::nonlinearity(s, "hidden_act", MlpKind::Gelu)?,
-        qkv_bias: true,
-        out_bias: true,
-        mlp_bias: true,
         output: OutputHead::Absent,
         causal: false,
-        attention_only_from: None,
-        form: HeadForm::MHSA,
-        norm_bias: true,
-        sigma: super::SIGMA,
+        ..sizes
     })
-}
-
-fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
-    let names = ["query", "key", "value"].map(|n| format!("encoder.layer.{{}}.attention.self.{n}"));
-    source.three(a, layer, [&names[0], &names[1], &names[2]])
 }

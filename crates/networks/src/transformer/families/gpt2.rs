@@ -2,8 +2,8 @@
 
 use super::super::architecture::*;
 use super::super::settings::Settings;
-use super::super::weights::{Affine, Names, Source};
-use super::{Family, Format};
+use super::super::weights::Names;
+use super::{DECODER, Family, Format};
 use attnlab_core::error::Result;
 use serde_json::json;
 
@@ -27,7 +27,8 @@ pub(super) const JSON: Family = Family {
         dropped: &["h.*.attn.bias", "h.*.attn.masked_bias"],
         ..Names::NONE
     },
-    qkv,
+    // Queries, keys and values are already one map in this order.
+    qkv: |source, a, layer| source.affine(&format!("h.{layer}.attn.c_attn"), 3 * a.width, a.width, true),
 };
 
 fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
@@ -42,7 +43,6 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     s.take("n_ctx");
     s.take("is_decoder");
     Ok(TransformerArchitecture {
-        family: "gpt2",
         vocabulary: s.whole("vocab_size")?,
         context: s.whole_or("n_positions", 1024)?,
         layers: s.whole("n_layer")?,
@@ -51,31 +51,11 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         kv_heads: heads,
         head_dim: super::head_dim(s, "n_head", width, heads)?,
         hidden: s.whole_or("n_inner", 4 * width)?,
-        norm: NormKind::Layer,
         epsilon: s.number_or("layer_norm_epsilon", 1e-5)?,
-        place: NormPlace::Before,
-        embedding_norm: false,
-        last_norm: true,
-        positions: PositionEncoding::Learned { offset: 0 },
-        segments: 0,
-        parallel: false,
         mlp,
-        qkv_bias: true,
-        out_bias: true,
-        mlp_bias: true,
         output: super::output(s, true)?,
-        causal: true,
-        attention_only_from: None,
-        form: HeadForm::MHSA,
-        norm_bias: true,
-        sigma: super::SIGMA,
+        ..DECODER
     })
-}
-
-/// Queries, keys and values are already one map in this order.
-fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
-    let name = format!("h.{layer}.attn.c_attn");
-    source.affine(&name, 3 * a.width, a.width, true)
 }
 
 pub(super) const GGUF: Family = Family {
@@ -83,44 +63,16 @@ pub(super) const GGUF: Family = Family {
     format: Format::Gguf,
     architecture: from_gguf,
     names: Names { positions: "position_embd.weight", ..Names::GGUF },
-    qkv: |source, a, layer| {
-        let name = format!("blk.{layer}.attn_qkv");
-        source.affine(&name, 3 * a.width, a.width, true)
-    },
+    qkv: |source, a, layer| source.affine(&format!("blk.{layer}.attn_qkv"), 3 * a.width, a.width, true),
 };
 
 fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
-    let width = s.whole("gpt2.embedding_length")?;
-    let heads = s.whole("gpt2.attention.head_count")?;
-    s.only("gpt2.attention.head_count_kv", json!(heads))?;
-    let (output, vocabulary) = super::gguf_tokens(s, "gpt2.vocab_size")?;
+    let sizes = super::gguf_sizes(s, "gpt2")?;
+    s.only("gpt2.attention.head_count_kv", json!(sizes.heads))?;
     Ok(TransformerArchitecture {
-        family: "gpt2",
-        vocabulary,
-        context: s.whole("gpt2.context_length")?,
-        layers: s.whole("gpt2.block_count")?,
-        width,
-        heads,
-        kv_heads: heads,
-        head_dim: super::head_dim(s, "gpt2.attention.head_count", width, heads)?,
-        hidden: s.whole("gpt2.feed_forward_length")?,
-        norm: NormKind::Layer,
+        head_dim: super::head_dim(s, "gpt2.attention.head_count", sizes.width, sizes.heads)?,
         epsilon: s.number_or("gpt2.attention.layer_norm_epsilon", 1e-5)?,
-        place: NormPlace::Before,
-        embedding_norm: false,
-        last_norm: true,
-        positions: PositionEncoding::Learned { offset: 0 },
-        segments: 0,
-        parallel: false,
         mlp: MlpKind::GeluTanh,
-        qkv_bias: true,
-        out_bias: true,
-        mlp_bias: true,
-        output,
-        causal: true,
-        attention_only_from: None,
-        form: HeadForm::MHSA,
-        norm_bias: true,
-        sigma: super::SIGMA,
+        ..sizes
     })
 }

@@ -34,9 +34,8 @@ pub(super) const JSON: Family = Family {
 };
 
 fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
-    let width = s.whole("hidden_size")?;
-    let heads = s.whole("num_attention_heads")?;
-    let head_dim = super::head_dim(s, "num_attention_heads", width, heads)?;
+    let sizes = super::json_sizes(s, 2048)?;
+    let head_dim = super::head_dim(s, "num_attention_heads", sizes.width, sizes.heads)?;
     // Causal with either value.
     s.take("is_decoder");
     let bias = s.flag_or("attention_bias", true)?;
@@ -51,33 +50,16 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         }
     }
     Ok(TransformerArchitecture {
-        family: "gpt_neox",
-        vocabulary: s.whole("vocab_size")?,
-        context: s.whole_or("max_position_embeddings", 2048)?,
-        layers: s.whole("num_hidden_layers")?,
-        width,
-        heads,
-        kv_heads: heads,
         head_dim,
         hidden: s.whole("intermediate_size")?,
-        norm: NormKind::Layer,
         epsilon: s.number_or("layer_norm_eps", 1e-5)?,
-        place: NormPlace::Before,
-        embedding_norm: false,
-        last_norm: true,
         positions: super::rotary::from_json(s, "rotary_emb_base", share, head_dim)?,
-        segments: 0,
         parallel: s.flag_or("use_parallel_residual", true)?,
         mlp: super::nonlinearity(s, "hidden_act", MlpKind::Gelu)?,
         qkv_bias: bias,
         out_bias: bias,
-        mlp_bias: true,
         output: super::output(s, false)?,
-        causal: true,
-        attention_only_from: None,
-        form: HeadForm::MHSA,
-        norm_bias: true,
-        sigma: super::SIGMA,
+        ..sizes
     })
 }
 

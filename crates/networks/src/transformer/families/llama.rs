@@ -2,7 +2,7 @@
 
 use super::super::architecture::*;
 use super::super::settings::Settings;
-use super::super::weights::{Affine, Names, Source};
+use super::super::weights::Names;
 use super::{Family, Format};
 use attnlab_core::error::Result;
 use serde_json::json;
@@ -26,55 +26,35 @@ pub(super) const JSON: Family = Family {
         dropped: &["layers.*.self_attn.rotary_emb.inv_freq", "rotary_emb.inv_freq"],
         ..Names::NONE
     },
-    qkv,
+    qkv: |source, a, layer| source.three(a, layer, "layers.{}.self_attn", ["q_proj", "k_proj", "v_proj"]),
 };
 
 fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
-    let width = s.whole("hidden_size")?;
-    let heads = s.whole("num_attention_heads")?;
+    let sizes = super::json_sizes(s, 2048)?;
     // Causal with either value.
     s.take("is_decoder");
     s.only("hidden_act", json!("silu"))?;
     s.only("rope_interleaved", json!(false))?;
     let head_dim = match s.take("head_dim") {
         Some(_) => s.whole("head_dim")?,
-        None => super::head_dim(s, "num_attention_heads", width, heads)?,
+        None => super::head_dim(s, "num_attention_heads", sizes.width, sizes.heads)?,
     };
     let attention_bias = s.flag_or("attention_bias", false)?;
     Ok(TransformerArchitecture {
-        family: "llama",
-        vocabulary: s.whole("vocab_size")?,
-        context: s.whole_or("max_position_embeddings", 2048)?,
-        layers: s.whole("num_hidden_layers")?,
-        width,
-        heads,
-        kv_heads: s.whole_or("num_key_value_heads", heads)?,
+        kv_heads: s.whole_or("num_key_value_heads", sizes.heads)?,
         head_dim,
         hidden: s.whole("intermediate_size")?,
         norm: NormKind::Rms,
         epsilon: s.number_or("rms_norm_eps", 1e-6)?,
-        place: NormPlace::Before,
-        embedding_norm: false,
-        last_norm: true,
         positions: super::rotary::from_json(s, "rope_theta", None, head_dim)?,
-        segments: 0,
-        parallel: false,
         mlp: MlpKind::SwiGlu,
         qkv_bias: attention_bias,
         out_bias: attention_bias,
         mlp_bias: s.flag_or("mlp_bias", false)?,
         output: super::output(s, false)?,
-        causal: true,
-        attention_only_from: None,
-        form: HeadForm::MHSA,
         norm_bias: false,
-        sigma: super::SIGMA,
+        ..sizes
     })
-}
-
-fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
-    let names = ["q_proj", "k_proj", "v_proj"].map(|n| format!("layers.{{}}.self_attn.{n}"));
-    source.three(a, layer, [&names[0], &names[1], &names[2]])
 }
 
 pub(super) const GGUF: Family = Family {
@@ -82,20 +62,15 @@ pub(super) const GGUF: Family = Family {
     format: Format::Gguf,
     architecture: from_gguf,
     names: Names { rotary_factors: "rope_freqs.weight", gate: "blk.{}.ffn_gate", ..Names::GGUF },
-    qkv: |source, a, layer| {
-        let names = ["attn_q", "attn_k", "attn_v"].map(|n| format!("blk.{{}}.{n}"));
-        source.three(a, layer, [&names[0], &names[1], &names[2]])
-    },
+    qkv: |source, a, layer| source.three(a, layer, "blk.{}", ["attn_q", "attn_k", "attn_v"]),
 };
 
 /// The converter reorders the rows of queries and keys, so that neighbours are turned and not halves.
 fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
-    let width = s.whole("llama.embedding_length")?;
-    let heads = s.whole("llama.attention.head_count")?;
-    let (output, vocabulary) = super::gguf_tokens(s, "llama.vocab_size")?;
+    let sizes = super::gguf_sizes(s, "llama")?;
     let head_dim = match s.take("llama.attention.key_length") {
         Some(_) => s.whole("llama.attention.key_length")?,
-        None => super::head_dim(s, "llama.attention.head_count", width, heads)?,
+        None => super::head_dim(s, "llama.attention.head_count", sizes.width, sizes.heads)?,
     };
     s.only("llama.attention.value_length", json!(head_dim))?;
     // llama.cpp refuses another number for this family.
@@ -104,38 +79,22 @@ fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
     s.only("llama.expert_count", json!(0))?;
     s.only("llama.expert_used_count", json!(0))?;
     Ok(TransformerArchitecture {
-        family: "llama",
-        vocabulary,
-        context: s.whole("llama.context_length")?,
-        layers: s.whole("llama.block_count")?,
-        width,
-        heads,
-        kv_heads: s.whole_or("llama.attention.head_count_kv", heads)?,
+        kv_heads: s.whole_or("llama.attention.head_count_kv", sizes.heads)?,
         head_dim,
-        hidden: s.whole("llama.feed_forward_length")?,
         norm: NormKind::Rms,
         epsilon: s.number_or("llama.attention.layer_norm_rms_epsilon", 1e-5)?,
-        place: NormPlace::Before,
-        embedding_norm: false,
-        last_norm: true,
         positions: PositionEncoding::Rotary {
             turned: head_dim,
             base: s.number_or("llama.rope.freq_base", 10_000.0)?,
             pairs: RotaryPairs::Neighbours,
             scaling: gguf_scaling(s)?,
         },
-        segments: 0,
-        parallel: false,
         mlp: MlpKind::SwiGlu,
         qkv_bias: false,
         out_bias: false,
         mlp_bias: false,
-        output,
-        causal: true,
-        attention_only_from: None,
-        form: HeadForm::MHSA,
         norm_bias: false,
-        sigma: super::SIGMA,
+        ..sizes
     })
 }
 

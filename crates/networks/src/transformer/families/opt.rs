@@ -2,7 +2,7 @@
 
 use super::super::architecture::*;
 use super::super::settings::Settings;
-use super::super::weights::{Affine, Names, Source};
+use super::super::weights::Names;
 use super::{Family, Format};
 use attnlab_core::error::Result;
 use serde_json::json;
@@ -27,55 +27,34 @@ pub(super) const JSON: Family = Family {
         prefixes: &["model.decoder.", "decoder.", ""],
         ..Names::NONE
     },
-    qkv,
+    qkv: |source, a, layer| source.three(a, layer, "layers.{}.self_attn", ["q_proj", "k_proj", "v_proj"]),
 };
 
 fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
-    let width = s.whole("hidden_size")?;
-    let heads = s.whole("num_attention_heads")?;
+    let sizes = super::json_sizes(s, 2048)?;
     // Causal with either value.
     s.take("is_decoder");
     // OPT-350M has narrower embeddings with two more maps.
-    s.only("word_embed_proj_dim", json!(width))?;
+    s.only("word_embed_proj_dim", json!(sizes.width))?;
     s.only("_remove_final_layer_norm", json!(false))?;
     s.only("layer_norm_elementwise_affine", json!(true))?;
     let before = s.flag_or("do_layer_norm_before", true)?;
     let bias = s.flag_or("enable_bias", true)?;
     Ok(TransformerArchitecture {
-        family: "opt",
-        vocabulary: s.whole("vocab_size")?,
-        context: s.whole_or("max_position_embeddings", 2048)?,
-        layers: s.whole("num_hidden_layers")?,
-        width,
-        heads,
-        kv_heads: heads,
-        head_dim: super::head_dim(s, "num_attention_heads", width, heads)?,
+        head_dim: super::head_dim(s, "num_attention_heads", sizes.width, sizes.heads)?,
         hidden: s.whole("ffn_dim")?,
-        norm: NormKind::Layer,
         epsilon: 1e-5,
         place: match before {
             true => NormPlace::Before,
             false => NormPlace::After,
         },
-        embedding_norm: false,
         last_norm: before,
         positions: PositionEncoding::Learned { offset: OFFSET },
-        segments: 0,
-        parallel: false,
         mlp: super::nonlinearity(s, "activation_function", MlpKind::Relu)?,
         qkv_bias: bias,
         out_bias: bias,
         mlp_bias: bias,
         output: super::output(s, true)?,
-        causal: true,
-        attention_only_from: None,
-        form: HeadForm::MHSA,
-        norm_bias: true,
-        sigma: super::SIGMA,
+        ..sizes
     })
-}
-
-fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
-    let names = ["q_proj", "k_proj", "v_proj"].map(|n| format!("layers.{{}}.self_attn.{n}"));
-    source.three(a, layer, [&names[0], &names[1], &names[2]])
 }

@@ -9,6 +9,7 @@
 
 use super::setting::{PER_SECOND, mixture};
 use crate::quantities::*;
+use attnlab_core::error::require;
 use attnlab_core::linalg::{Threads, gemm};
 use attnlab_lab::prelude::*;
 use attnlab_theory::sample::Mixture;
@@ -21,11 +22,7 @@ const BLOCK_SCORES: usize = 1 << 22;
 /// Refuses an N that is no multiple of K.
 pub fn validate(params: &Params) -> Result<()> {
     let (n, k) = (params.get(TOKENS), params.get(CLUSTERS));
-    if n.is_multiple_of(k) {
-        return Ok(());
-    }
-    let allowed = format!("must be a multiple of clusters = {k}");
-    Err(Error::invalid(TOKENS.name, n, allowed))
+    require(n.is_multiple_of(k), TOKENS.name, n, format!("must be a multiple of clusters = {k}"))
 }
 
 /// Multiplications that take as long as the exponential of one score: 1 ns.

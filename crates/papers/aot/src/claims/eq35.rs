@@ -132,16 +132,11 @@ impl Claim for Eq35 {
             let witness = witness! { "layers" => layers };
             return Ok(Outcome::uninformative("the signal overflows", witness));
         }
-        Ok(Outcome::Gap {
-            lhs: gap / largest,
-            rhs: 0.0,
-            // Each layer sums over d coordinates of each of K heads, twice (Uᵀz, then U y): rounding
-            // errors of that many terms at most, which later layers carry on without amplification
-            // beyond that of the signal itself.
-            tol: 4.0 * f64::EPSILON * (layers * mixture.ambient * mixture.clusters()) as f64,
-            relation: Relation::Equal,
-            witness: witness! { "largest_relative_difference" => gap / largest },
-        })
+        // Each layer sums over d coordinates of each of K heads, twice (Uᵀz, then U y): rounding
+        // errors of that many terms at most, which later layers carry on without amplification
+        // beyond that of the signal itself.
+        let tol = 4.0 * f64::EPSILON * (layers * mixture.ambient * mixture.clusters()) as f64;
+        Ok(Outcome::equal(gap / largest, 0.0, tol, witness! { "largest_relative_difference" => gap / largest }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -72,13 +72,12 @@ impl Claim for Eq9 {
         let printed = errors[..points - 1].iter().sum::<f64>() / count;
         let mean = errors.iter().sum::<f64>() / points as f64;
         let largest = errors.iter().fold(0.0_f64, |a, b| a.max(*b));
-        Ok(Outcome::Gap {
-            lhs: printed,
-            rhs: mean,
-            tol: ROUNDINGS * f64::EPSILON * dim as f64 * largest,
-            relation: Relation::Equal,
-            witness: witness! { "printed" => printed, "over_all_prefixes" => mean },
-        })
+        Ok(Outcome::equal(
+            printed,
+            mean,
+            ROUNDINGS * f64::EPSILON * dim as f64 * largest,
+            witness! { "printed" => printed, "over_all_prefixes" => mean },
+        ))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

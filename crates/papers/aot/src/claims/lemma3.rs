@@ -10,8 +10,8 @@
 //! refutes the lemma, one at which it holds supports it there.
 //!
 //! For $1 \le \theta \le 3\sqrt{\log N/p}/(8\delta)$, which at the largest δ of (11) is θ ≤ 3, it
-//! holds under the printed hypotheses: [`Horizon::break_bound`] proves it at any given parameters,
-//! and the exponent of that bound, $2 - 1/(2b^2)$ in N with $b = \theta\delta\sqrt{p/\log N} \le
+//! holds under the printed hypotheses: [`Horizon::break_bound`](crate::theory::Horizon::break_bound) proves
+//! it at any given parameters, and the exponent of that bound, $2 - 1/(2b^2)$ in N with $b = \theta\delta\sqrt{p/\log N} \le
 //! 3/8$, is below $-3/2$. The printed proof, with θ kept, reaches θ ≤ 4/3 only. The truth is near
 //! $b = 0.586$ (`aot.horizon_theta`).
 //!
@@ -20,10 +20,9 @@
 
 use super::columns::*;
 use super::lemma2::DEFAULT_TOKENS;
-use super::setting::{hypotheses_theorem1, mixture, mixture_schema};
-use super::theorem1::foreseen_by_draws;
+use super::setting::{hypotheses_theorem1, mixture_schema};
+use super::theorem1::{foreseen_by_draws, law_of_breaks};
 use crate::quantities::*;
-use crate::theory::Horizon;
 use crate::theory::printed::delta_limit;
 use attnlab_lab::claim::verdict;
 use attnlab_lab::prelude::*;
@@ -129,10 +128,7 @@ impl Claim for Lemma3 {
         if self.identity || self.tau_averages.is_some() {
             return None;
         }
-        let (n, k) = (params.get(TOKENS), params.get(CLUSTERS));
-        let (delta, tau) = (params.get(DELTA), params.get(TAU));
-        let law = Horizon { tokens: n, clusters: k, dim: params.get(DIM), delta, tau };
-        let theta = self.theta(params);
+        let (law, theta) = (law_of_breaks(params), self.theta(params));
         let low = law.break_at_least(law.clipped(theta));
         let high = law.break_bound(theta).max(low);
         Some(Computed {
@@ -155,19 +151,12 @@ impl Claim for Lemma3 {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let mixture = mixture(params)?;
         let theta = self.theta(params);
         let tau = self.tau_averages.map_or(params.get(TAU), |averages| averages / params.real(TOKENS));
-        let columns = params.get(COLUMNS);
-        let mut worst = Worst::default();
-        each_column(&mixture, columns, Side::Both, streams, |column| {
-            self.record_column(column, theta, tau, &mut worst);
+        let worst = worst_column(params, Side::Both, streams, |column, worst| {
+            self.record_column(column, theta, tau, worst);
         })?;
-        let mut outcome = worst.at_most("largest_weight_over_tau", 1.0);
-        if let Outcome::Event { witness, .. } = &mut outcome {
-            witness.extend(witness! { "theta" => theta, "tau" => tau });
-        }
-        Ok(outcome)
+        Ok(worst.at_most("largest_weight_over_tau", 1.0).noting("theta", theta).noting("tau", tau))
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
@@ -199,12 +188,11 @@ impl Lemma3 {
         let Promise::FailsAtMost(rate) = self.promise(params) else {
             return self.sheet().expected;
         };
-        let [tokens, clusters, dim] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
-        let law = Horizon { tokens, clusters, dim, delta: params.get(DELTA), tau: params.get(TAU) };
+        let law = law_of_breaks(params);
         let columns = params.get(COLUMNS);
         let of_head = |all: usize| if columns == 0 { all } else { columns.min(all) };
         let [signal, noise] =
-            [law.per_cluster(), tokens - law.per_cluster()].map(|all| (of_head(all) * clusters) as f64);
+            [law.per_cluster(), law.tokens - law.per_cluster()].map(|all| (of_head(all) * law.clusters) as f64);
         let theta = law.clipped(params.get(THETA));
         let captured = match noise > 0.0 && law.delta > 0.0 && law.tau < 1.0 {
             true => law.lambda(theta) * noise / law.noise_columns(),

@@ -5,7 +5,9 @@
 
 use super::setting::{PER_SECOND, mixture, seconds_of_scores};
 use crate::quantities::*;
+use attnlab_core::error::require_shape;
 use attnlab_lab::prelude::*;
+use attnlab_lab::run::memory;
 use attnlab_theory::attention::{Mhsa, Phi};
 use attnlab_theory::sample::Bases;
 use ndarray::{Array2, ArrayView1, ArrayView2};
@@ -99,9 +101,7 @@ impl Claim for MssaIsMhsa {
         let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q) as u64);
         let d = k.saturating_mul(p);
         // Scores, weights and one copy of them; tokens before and after, bases and heads.
-        let square = n.saturating_mul(n).saturating_mul(3);
-        let tokens = n.saturating_add(d).saturating_mul(d).saturating_mul(8);
-        square.saturating_add(tokens).saturating_mul(8)
+        memory::total(&[&[8, 3, n, n], &[8, 8, n.saturating_add(d), d]])
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -122,32 +122,20 @@ impl Claim for MssaIsMhsa {
     fn takes(&self) -> &'static [ArraySpec] {
         const {
             &[
-                ArraySpec {
-                    name: "tokens",
-                    meaning: "Z (d, N): the tokens, one per column",
-                    several: false,
-                    replaces: &[TOKENS.name, DELTA.name],
-                },
-                ArraySpec {
-                    name: "bases",
-                    meaning: "U_k (d, p): one for every head",
-                    several: true,
-                    replaces: &[CLUSTERS.name, DIM.name],
-                },
+                ArraySpec::one("tokens", "Z (d, N): the tokens, one per column", &[TOKENS.name, DELTA.name]),
+                ArraySpec::several("bases", "U_k (d, p): one for every head", &[CLUSTERS.name, DIM.name]),
             ]
         }
     }
 
     fn on(&self, params: &Params, arrays: &Arrays) -> Result<Vec<Outcome>> {
         let tokens = arrays.one("tokens")?;
-        if tokens.ncols() > MOST_TOKENS {
-            let expected = format!("at most {MOST_TOKENS} columns; one side is computed token by token");
-            return Err(Error::shape("tokens", tokens.dim(), expected));
-        }
+        let few = format!("at most {MOST_TOKENS} columns; one side is computed token by token");
+        require_shape(tokens.ncols() <= MOST_TOKENS, "tokens", tokens.dim(), few)?;
         let bases = arrays.several("bases");
-        if let Some((k, wrong)) = bases.iter().enumerate().find(|(_, u)| u.nrows() != tokens.nrows()) {
+        for (k, u) in bases.iter().enumerate() {
             let expected = format!("(d, p) with d = {} as the tokens have rows", tokens.nrows());
-            return Err(Error::shape(format!("bases[{k}]"), wrong.dim(), expected));
+            require_shape(u.nrows() == tokens.nrows(), format!("bases[{k}]"), u.dim(), expected)?;
         }
         Ok(vec![self.compared(params, tokens, bases)?])
     }
@@ -179,6 +167,6 @@ impl MssaIsMhsa {
         if !(relative <= MOST_ROUNDING && gap.is_finite()) {
             return Ok(Outcome::uninformative("rounding of the scores decides the weights", witness));
         }
-        Ok(Outcome::Gap { lhs: gap, rhs: 0.0, tol: relative * mssa.magnitude, relation: Relation::Equal, witness })
+        Ok(Outcome::equal(gap, 0.0, relative * mssa.magnitude, witness))
     }
 }

@@ -48,12 +48,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     detokenise: Vec<Detokeniser>,
     /// Text: tokens of a forward pass [default: 1024, or the context of the network if that is less]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive, allow_negative_numbers = true)]
     window: Vec<u64>,
     /// Text: tokens between the beginnings of two windows [default: the windows less special tokens]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive, allow_negative_numbers = true)]
     stride: Vec<u64>,
     /// Passages, questions or windows [default: all]
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
@@ -77,8 +75,7 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 0.95, value_parser = input::level)]
     level: f64,
     /// Seed of the random weights and of a random sample
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     seed: u64,
     /// Folder for rows, pictures and the page
     #[arg(long, value_name = "DIR", default_value = "runs/evaluate")]

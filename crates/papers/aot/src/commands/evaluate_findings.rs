@@ -1,6 +1,6 @@
 //! The findings of `attnlab evaluate` in words, from its rows.
 
-use super::findings::{shown, value};
+use super::findings::{shown, table, value};
 use crate::evaluate::Task;
 use crate::evaluate::printed::{BENCHMARKS, COSTS, ZERO_SHOT, comparable};
 use crate::experiments::evaluate::{READING, TASK, VARIANT, VARIANTS, choice, numbered};
@@ -102,7 +102,6 @@ fn bytes(data: &Map<String, Value>, name: &str) -> String {
 /// # Errors
 /// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
-    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let rows: Vec<&Row> = rows.iter().collect();
     if rows.first().map(|row| task(row)).transpose()?.flatten() == Some(Task::Cost) {
         return costs(&rows);
@@ -131,41 +130,25 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
         cells.into_iter().chain(z.values.map(|x| format!("{x:.2}"))).collect()
     });
     Ok(vec![
-        Table {
-            title: "Readings".into(),
-            text: words(&[
-                "Accuracies have exact intervals over items; losses Student intervals, over passages or over blocks of one \
-                 window of the text. A ceiling knows the answers: it is computed from the frequencies of the evaluated \
-                 text itself. Shortened items are longer than the context and lack their beginning.",
-            ]),
-            header: words(&[
-                "no.",
-                "reading",
-                "choices",
-                "network",
-                "value",
-                "unit",
-                "perplexity",
-                "items",
-                "shortened",
-                "baselines",
-            ]),
-            rows: readings,
-        },
-        Table {
-            title: "In print".into(),
-            text: words(&[
-                "Zero-shot results of the AoT papers. Detokeniser, window, stride, unit of the losses, split of PTB, scoring \
-                 of candidates, and whether LAMBADA's last word or last token is meant, are not printed.",
-            ]),
-            header: [&["network", "table"][..], &BENCHMARKS].concat().iter().map(ToString::to_string).collect(),
-            rows: print.collect(),
-        },
+        table(
+            "Readings",
+            "Accuracies have exact intervals over items; losses Student intervals, over passages or over blocks of one \
+             window of the text. A ceiling knows the answers: it is computed from the frequencies of the evaluated \
+             text itself. Shortened items are longer than the context and lack their beginning.",
+            &["no.", "reading", "choices", "network", "value", "unit", "perplexity", "items", "shortened", "baselines"],
+            readings,
+        ),
+        table(
+            "In print",
+            "Zero-shot results of the AoT papers. Detokeniser, window, stride, unit of the losses, split of PTB, scoring \
+             of candidates, and whether LAMBADA's last word or last token is meant, are not printed.",
+            &[&["network", "table"][..], &BENCHMARKS].concat(),
+            print.collect(),
+        ),
     ])
 }
 
 fn costs(rows: &[&Row]) -> Result<Vec<Table>> {
-    let words = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
     let measured = rows.iter().map(|row| {
         let data = &row.data;
         vec![
@@ -183,24 +166,20 @@ fn costs(rows: &[&Row]) -> Result<Vec<Table>> {
         std::iter::once(c.network.to_string()).chain(numbers).collect()
     });
     Ok(vec![
-        Table {
-            title: "Forward pass".into(),
-            text: words(&[
-                "Time: median of the runs with the least and the largest. Operations by formula, two per multiplication and \
-                 addition: linear maps, attention over the pairs that a query sees, and the logits of every token; linear \
-                 maps with the logits of the last token of each sequence; with attention as it is computed here, in tiles.",
-            ]),
-            header: words(&["sizes", "seconds", "GFLOP", "GFLOP, maps", "GFLOP, executed", "weights", "activations"]),
-            rows: measured.collect(),
-        },
-        Table {
-            title: "In print".into(),
-            text: words(&[
-                "AoT 2024, Table 3: 16 sequences of 1024 tokens on a GPU. The printed operations of GPT-2 Base and Medium are \
-                 those of the linear maps and the last token's logits alone, without the products of attention.",
-            ]),
-            header: words(&["network", "GFLOPS", "memory (MiB)", "time (ms)"]),
-            rows: print.collect(),
-        },
+        table(
+            "Forward pass",
+            "Time: median of the runs with the least and the largest. Operations by formula, two per multiplication and \
+             addition: linear maps, attention over the pairs that a query sees, and the logits of every token; linear \
+             maps with the logits of the last token of each sequence; with attention as it is computed here, in tiles.",
+            &["sizes", "seconds", "GFLOP", "GFLOP, maps", "GFLOP, executed", "weights", "activations"],
+            measured.collect(),
+        ),
+        table(
+            "In print",
+            "AoT 2024, Table 3: 16 sequences of 1024 tokens on a GPU. The printed operations of GPT-2 Base and Medium are \
+             those of the linear maps and the last token's logits alone, without the products of attention.",
+            &["network", "GFLOPS", "memory (MiB)", "time (ms)"],
+            print.collect(),
+        ),
     ])
 }

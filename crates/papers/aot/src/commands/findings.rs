@@ -190,14 +190,15 @@ pub(super) fn table(title: &str, text: &str, header: &[&str], rows: Vec<Vec<Stri
 /// # Errors
 /// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
+    let with_labels = [&PARTS[..], &[("labels", "labels permuted")]].concat();
     Ok(vec![
         table(
             "Mixture of Definition 1",
             "Each array as given and its controls. The test is on tokens that the fit did not see. Power: the share of \
              true mixtures that the same procedure would call consistent, from draws; where it is not shown to be above \
              one half, a rejection is undecided.",
-            &["array", "tokens", "K", "p_k", "N_k", "delta", "scale", "verdict", "power"],
-            of_rows(rows, fits)?,
+            &headers(&FIT),
+            of_rows(rows, |row| of_parts(row, &PARTS, &FIT))?,
         ),
         table(
             "Hypotheses of Theorem 1",
@@ -208,19 +209,8 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
         table(
             "Horizon, SNR and ranks",
             "",
-            &[
-                "array",
-                "tokens",
-                "theta",
-                "exact updates",
-                "horizon of",
-                "SNR",
-                "law of the SNR",
-                "stable rank",
-                "coding rate",
-                "mean cosine",
-            ],
-            of_rows(rows, measures)?,
+            &headers(&MEASURES),
+            of_rows(rows, |row| of_parts(row, &with_labels, &MEASURES))?,
         ),
     ])
 }
@@ -235,39 +225,41 @@ fn of_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<Vec<String>>) -> Result<Vec
     Ok(named)
 }
 
-/// The fit to an array and to its controls.
-fn fits(row: &Row) -> Vec<Vec<String>> {
-    let fit = |(name, words): (&str, &str)| {
-        let data = within(row, name)?;
-        Some(vec![
-            words.into(),
-            clusters(data),
-            dims(data),
-            list(data, "counts"),
-            interval(data, "delta"),
-            interval(data, "scale"),
-            verdict(data),
-            power(data),
-        ])
-    };
-    PARTS.into_iter().filter_map(fit).collect()
+/// A column about a part of a row: its header and its cell.
+type Column = (&'static str, fn(&Map<String, Value>) -> String);
+
+/// The fit to an array or a control.
+const FIT: [Column; 7] = [
+    ("K", clusters),
+    ("p_k", dims),
+    ("N_k", |data| list(data, "counts")),
+    ("delta", |data| interval(data, "delta")),
+    ("scale", |data| interval(data, "scale")),
+    ("verdict", verdict),
+    ("power", power),
+];
+
+/// The measures of an array, of a control, or of labels in random order.
+const MEASURES: [Column; 8] = [
+    ("theta", |data| interval(data, "theta_crit")),
+    ("exact updates", |data| interval(data, "exact_updates")),
+    ("horizon of", |data| word(data, "horizon_of").into()),
+    ("SNR", |data| list(data, "snr")),
+    ("law of the SNR", |data| list(data, "snr_law")),
+    ("stable rank", |data| value(data, "stable_rank")),
+    ("coding rate", |data| value(data, "coding_rate")),
+    ("mean cosine", |data| value(data, "mean_cosine")),
+];
+
+fn headers(columns: &[Column]) -> Vec<&'static str> {
+    ["array", "tokens"].into_iter().chain(columns.iter().map(|(header, _)| *header)).collect()
 }
 
-/// The measures of an array, of its controls, and of its labels in random order.
-fn measures(row: &Row) -> Vec<Vec<String>> {
-    let measured = |(name, words): (&str, &str)| {
+/// A line for each of these parts that the row has, behind the words for it.
+fn of_parts(row: &Row, parts: &[(&str, &str)], columns: &[Column]) -> Vec<Vec<String>> {
+    let line = |(name, words): &(&str, &str)| {
         let data = within(row, name)?;
-        Some(vec![
-            words.into(),
-            interval(data, "theta_crit"),
-            interval(data, "exact_updates"),
-            word(data, "horizon_of").into(),
-            list(data, "snr"),
-            list(data, "snr_law"),
-            value(data, "stable_rank"),
-            value(data, "coding_rate"),
-            value(data, "mean_cosine"),
-        ])
+        Some(std::iter::once(words.to_string()).chain(columns.iter().map(|(_, cell)| cell(data))).collect())
     };
-    PARTS.into_iter().chain([("labels", "labels permuted")]).filter_map(measured).collect()
+    parts.iter().filter_map(line).collect()
 }

@@ -3,7 +3,7 @@
 use crate::horizon::{HorizonReport, Predicted, bytes_with_copies, horizon_of_tokens, horizon_on};
 use crate::theory::printed::delta_limit;
 use crate::unroll::Data;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::format::number;
 use attnlab_gpu::backend::Where;
 use attnlab_lab::command::{Bar, Out, Status, input, note};
@@ -34,8 +34,7 @@ jointly orthonormal, labels (N,) from 0. `attnlab sample --seed S` writes the dr
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
     /// N, a multiple of K; or a file with Z (d, N), beside --bases and --labels
-    #[arg(long, value_name = "N|FILE", default_value = "20000", value_parser = source)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N|FILE", default_value = "20000", value_parser = source, allow_negative_numbers = true)]
     tokens: Source,
     /// U_k (d, p_k), one file per subspace
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "labels")]
@@ -45,8 +44,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", requires = "bases")]
     labels: Option<PathBuf>,
     /// K
-    #[arg(long, value_name = "K", default_value_t = 2, value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "K", default_value_t = 2, value_parser = input::positive, allow_negative_numbers = true)]
     clusters: u64,
     /// p, dimension of each subspace
     #[arg(long, value_name = "P", default_value_t = 1300, value_parser = input::positive)]
@@ -56,16 +54,13 @@ pub(super) struct Args {
     #[arg(long, value_parser = input::number, allow_negative_numbers = true)]
     delta: Option<f64>,
     /// Step size
-    #[arg(long, default_value_t = 0.5, value_parser = input::positive_number)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.5, value_parser = input::positive_number, allow_negative_numbers = true)]
     eta: f64,
     /// Threshold of phi
-    #[arg(long, default_value_t = 0.55, value_parser = input::positive_number)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.55, value_parser = input::positive_number, allow_negative_numbers = true)]
     tau: f64,
     /// Seed of the draw
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     seed: u64,
     #[command(flatten)]
     device: Where,
@@ -101,9 +96,7 @@ struct Line<'a> {
 
 /// Runs the command.
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    if args.tau > 1.0 {
-        return Err(Error::invalid("tau", args.tau, "must be a number in (0, 1]"));
-    }
+    require(args.tau <= 1.0, "tau", args.tau, "must be a number in (0, 1]")?;
     let (report, predicted) = match (&args.tokens, &args.labels) {
         (Source::Drawn(n), None) => drawn(args, *n)?,
         (Source::File(tokens), Some(labels)) => (of_files(args, tokens, labels)?, None),

@@ -10,7 +10,7 @@ use crate::experiments::inspect_network::InspectNetwork;
 use crate::experiments::inspect_networks::InspectNetworks;
 use crate::inspect::network::record;
 use crate::inspect::{Fitting, Scale};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_lab::command::{Out, RowOptions, Status, input, note};
 use attnlab_lab::experiment::ranges::Ranges;
 use attnlab_lab::run::store::Manifest;
@@ -64,8 +64,7 @@ pub(super) struct Args {
     #[arg(allow_negative_numbers = true, requires = "network")]
     tokens: u64,
     /// Tokens of a forward pass [default: 256, or the context of the network if that is less]
-    #[arg(long, value_name = "N", value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true, requires = "network")]
+    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true, requires = "network")]
     window: Option<u64>,
     /// Tokens left out at the start of every window
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
@@ -101,12 +100,10 @@ pub(super) struct Args {
     #[arg(long)]
     centre: bool,
     /// Step size of the horizon
-    #[arg(long, default_value_t = 0.5, value_parser = input::positive_number)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.5, value_parser = input::positive_number, allow_negative_numbers = true)]
     eta: f64,
     /// Threshold of phi
-    #[arg(long, default_value_t = 0.55, value_parser = input::positive_number)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.55, value_parser = input::positive_number, allow_negative_numbers = true)]
     tau: f64,
     /// Level of the intervals
     #[arg(long, default_value_t = 0.95, value_parser = input::level)]
@@ -115,15 +112,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "LEVEL", default_value_t = 0.01, value_parser = input::level)]
     test_level: f64,
     /// Draws of true mixtures of the same size, at most, that show how often the test would say yes; 0: none
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = input::whole)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = input::whole, allow_negative_numbers = true)]
     power_draws: u64,
     /// Leave out the controls
     #[arg(long)]
     no_controls: bool,
     /// Seed of the halves and the controls
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     seed: u64,
     /// Folder for rows, pictures and the page
     #[arg(long, value_name = "DIR", default_value = "runs/inspect")]
@@ -202,10 +197,9 @@ impl<'a> Records<'a> {
             [] => None,
             names => Some(Recordings::named(names)?),
         };
-        if quantities.is_some() && !args.rows.shard.is_whole() {
-            let allowed = "must not come with --shard. Give --record without it, in one more call";
-            return Err(Error::invalid("record", args.record.join(","), allowed));
-        }
+        let alone = quantities.is_none() || args.rows.shard.is_whole();
+        let allowed = "must not come with --shard. Give --record without it, in one more call";
+        require(alone, "record", args.record.join(","), allowed)?;
         // With --force a manifest that cannot be read is no reason to stop.
         let before = if args.rows.force { Manifest::read(&args.out).unwrap_or(None) } else { None };
         Ok(Records { quantities, out: &args.out, force: args.rows.force, before })

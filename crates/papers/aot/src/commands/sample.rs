@@ -1,7 +1,7 @@
 //! `attnlab sample`: a draw of Definition 1 as files of NumPy.
 
 use crate::draws::{BasisRelation, DrawOptions, Planned, drawing_claim};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_lab::command::{Out, Parameters, Status, input};
 use attnlab_lab::run::files;
 use attnlab_networks::npy;
@@ -36,12 +36,10 @@ pub(super) struct Args {
     #[arg(allow_negative_numbers = true)]
     tokens: u64,
     /// K
-    #[arg(long, value_name = "K", default_value_t = 2, value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "K", default_value_t = 2, value_parser = input::positive, allow_negative_numbers = true)]
     clusters: u64,
     /// p, dimension of each subspace
-    #[arg(long, value_name = "P", default_value_t = 100, value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = 100, value_parser = input::positive, allow_negative_numbers = true)]
     dim: u64,
     /// d, dimension of the tokens [default: K p, and (K + 1) p for coherent bases]
     #[arg(long, value_name = "D", value_parser = input::positive, allow_negative_numbers = true)]
@@ -56,8 +54,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "C", value_parser = input::number, allow_negative_numbers = true)]
     coherence: Option<f64>,
     /// Seed of the draw
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     seed: u64,
     /// Draw a trial of this claim, at its parameters: aot.theorem1 or aot.theorem1_bounded
     #[arg(long, value_name = "ID")]
@@ -106,10 +103,9 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
 }
 
 fn of_options(args: &Args) -> Result<Planned> {
-    if !args.parameters.set.is_empty() || args.parameters.input.is_some() {
-        let allowed = "must come with --claim; without one write --tokens, --clusters, --dim and --delta";
-        return Err(Error::invalid("set", args.parameters.set.join(" "), allowed));
-    }
+    let unset = args.parameters.set.is_empty() && args.parameters.input.is_none();
+    let allowed = "must come with --claim; without one write --tokens, --clusters, --dim and --delta";
+    require(unset, "set", args.parameters.set.join(" "), allowed)?;
     let options = DrawOptions {
         tokens: args.tokens,
         clusters: args.clusters,

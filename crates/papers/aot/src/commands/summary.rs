@@ -71,6 +71,17 @@ fn ensure_fitted(name: &str, rows: &[Row]) -> Result<()> {
     }
 }
 
+/// Ranges over places: header of the column, part of the rows, number in it.
+const RANGES: [(&str, &str, &str); 7] = [
+    ("SNR before", "heads", "all_before"),
+    ("factor", "heads", "factor"),
+    ("random: before", "heads", "chance_before"),
+    ("random: factor", "heads", "chance_factor"),
+    ("first token", "attention", "sink"),
+    ("entropy", "attention", "entropy"),
+    ("without the first token", "attention", "entropy_without_sink"),
+];
+
 /// The table of what the sentences on networks leave out: ranges over the places of every variant.
 ///
 /// # Errors
@@ -79,40 +90,17 @@ pub(super) fn table_of_networks(rows: &[Row]) -> Result<Table> {
     let mut lines = vec![];
     for (name, variants) in by_network(rows)? {
         for (places, (_, words)) in variants.iter().zip(VARIANTS).filter(|(places, _)| !places.is_empty()) {
-            let of = |part: &'static str, name: &'static str| {
-                spread(places, move |data| number(within(data, part)?, name)).unwrap_or("-".into())
+            let named = [name.to_string(), words.to_string(), counted(places), theta(places)];
+            let range = |(_, part, name): (&str, &str, &str)| {
+                spread(places, |data| number(within(data, part)?, name)).unwrap_or("-".into())
             };
-            lines.push(vec![
-                name.to_string(),
-                words.to_string(),
-                counted(places),
-                theta(places),
-                of("heads", "all_before"),
-                of("heads", "factor"),
-                of("heads", "chance_before"),
-                of("heads", "chance_factor"),
-                of("attention", "sink"),
-                of("attention", "entropy"),
-                of("attention", "entropy_without_sink"),
-            ]);
+            lines.push([&named[..], &RANGES.map(range)].concat());
         }
     }
     Ok(table(
         "All places together",
         "Least to largest value over places, and the median; the tables below have every place and say what the columns are.",
-        &[
-            "",
-            "network",
-            "verdicts",
-            "theta",
-            "SNR before",
-            "factor",
-            "random: before",
-            "random: factor",
-            "first token",
-            "entropy",
-            "without the first token",
-        ],
+        &["", "network", "verdicts", "theta"].into_iter().chain(RANGES.map(|range| range.0)).collect::<Vec<_>>(),
         lines,
     ))
 }

@@ -36,16 +36,13 @@ pub(super) struct Args {
     #[arg(long, default_value = "softmax", value_parser = clap::builder::PossibleValuesParser::new(Phi::NAMES))]
     phi: String,
     /// Number of layers
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = input::positive, allow_negative_numbers = true)]
     layers: u64,
     /// Step size
-    #[arg(long, default_value_t = 0.5, value_parser = input::positive_number)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.5, value_parser = input::positive_number, allow_negative_numbers = true)]
     eta: f64,
     /// Threshold, where phi has one
-    #[arg(long, default_value_t = 0.55, value_parser = input::positive_number)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, default_value_t = 0.55, value_parser = input::positive_number, allow_negative_numbers = true)]
     tau: f64,
     /// Set of tokens that a token may attend to
     #[arg(long, default_value = "none")]

@@ -1,6 +1,6 @@
 //! Operations, memory and time of a forward pass: the quantities of AoT 2024, Table 3.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::stats::quantile;
 use attnlab_lab::run::store::{number, series};
 use attnlab_networks::Transformer;
@@ -23,10 +23,8 @@ pub(super) const READINGS: [&str; 1] = ["forward pass"];
 /// A context beyond the network's; no runs; those of [`Transformer::predict`].
 pub fn measure(network: &Transformer, context: usize, batch: usize, runs: usize) -> Result<Map<String, Value>> {
     let a = network.architecture();
-    if context > a.context {
-        let allowed = format!("must be at most the context of the network, {}", a.context);
-        return Err(Error::invalid("context", context, allowed));
-    }
+    let allowed = format!("must be at most the context of the network, {}", a.context);
+    require(context <= a.context, "context", context, allowed)?;
     let ids: Vec<u32> = (0..context).map(|i| (i * 7919 % a.vocabulary) as u32).collect();
     let pass = || -> Result<()> {
         for _ in 0..batch {

@@ -39,7 +39,7 @@ pub use detokenise::Detokeniser;
 pub use passage::STOP_WORDS;
 pub use statistics::{Found, ratio};
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Tokenizer, Transformer};
 use clap::ValueEnum;
@@ -228,10 +228,7 @@ impl Prepared {
     /// [`Error::Unknown`] for a reading that the task does not have; [`Error::Shape`] for another number of scores than
     /// of items.
     pub fn reading(&self, reading: &str, scores: &[Vec<f64>], level: f64) -> Result<Found> {
-        if scores.len() != self.len() {
-            let expected = format!("{}, one per item", self.len());
-            return Err(Error::shape("scores", scores.len(), expected));
-        }
+        require_shape(scores.len() == self.len(), "scores", scores.len(), format!("{}, one per item", self.len()))?;
         match &self.items {
             Items::Passages(passages, _) => passage::reading(reading, passages, scores, self.vocabulary, level),
             Items::Questions(questions) => cloze::reading(reading, questions, scores, level),

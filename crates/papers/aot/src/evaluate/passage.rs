@@ -1,7 +1,7 @@
 //! LAMBADA: the last word of a passage.
 
 use super::files::Located;
-use super::statistics::{ACCURACY, Found, accuracy, entropy_of_counts, ratio};
+use super::statistics::{ACCURACY, Found, accuracy, baselines_of_loss, entropy_of_counts, ratio};
 use super::{Cut, first_beyond};
 use attnlab_core::error::{Error, Result};
 use attnlab_networks::transformer::log_loss;
@@ -188,10 +188,7 @@ pub(super) fn reading(
             estimate: ratio(&sums, &per, level)?,
             unit,
             units,
-            baselines: vec![
-                ("uniform over the vocabulary", scale * (vocabulary as f64).ln()),
-                ("ceiling: the text's own frequencies of tokens", scale * entropy),
-            ],
+            baselines: baselines_of_loss(scale, vocabulary, entropy),
             counts: counts.clone(),
         })
     };

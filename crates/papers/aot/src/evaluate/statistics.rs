@@ -103,6 +103,14 @@ pub(super) fn entropy_of_counts(tokens: impl Iterator<Item = u32>) -> f64 {
     counts.iter().map(nats).sum()
 }
 
+/// Baselines of a loss with `scale` tokens per unit, on tokens of this [entropy](entropy_of_counts).
+pub(super) fn baselines_of_loss(scale: f64, vocabulary: usize, entropy: f64) -> Vec<(&'static str, f64)> {
+    vec![
+        ("uniform over the vocabulary", scale * (vocabulary as f64).ln()),
+        ("ceiling: the text's own frequencies of tokens", scale * entropy),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,8 +1,8 @@
 //! The loss on a text, by windows of which each predicts the tokens that those before it did not.
 
 use super::Cut;
-use super::statistics::{Found, entropy_of_counts, ratio};
-use attnlab_core::error::{Error, Result};
+use super::statistics::{Found, baselines_of_loss, entropy_of_counts, ratio};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_networks::Transformer;
 use attnlab_networks::transformer::log_loss;
 use std::ops::Range;
@@ -53,35 +53,26 @@ fn counted(spans: &[Range<usize>], uncounted: &[Range<usize>]) -> Vec<bool> {
 impl Windows {
     pub(super) fn new(text: &str, cut: &Cut, window: usize, stride: usize) -> Result<Self> {
         let special = cut.before.len();
-        if window > cut.context {
-            let allowed = format!("must be at most the context of the network, {}", cut.context);
-            return Err(Error::invalid("window", window, allowed));
-        }
-        if window < special + 2 {
-            let allowed = format!("must be at least {}; {special} special tokens begin every window", special + 2);
-            return Err(Error::invalid("window", window, allowed));
-        }
+        let most = format!("must be at most the context of the network, {}", cut.context);
+        require(window <= cut.context, "window", window, most)?;
+        let least = format!("must be at least {}; {special} special tokens begin every window", special + 2);
+        require(window >= special + 2, "window", window, least)?;
         let len = window - special;
-        if stride == 0 || stride > len {
-            let allowed = match special {
-                0 => format!(
-                    "must be from 1 to {len}, the tokens of the text in a window; beyond, some tokens would not be \
-                     predicted"
-                ),
-                _ => format!(
-                    "must be from 1 to {len}: of the window of {window} the tokenizer's special tokens take {special}, \
-                     and beyond, some tokens would not be predicted. Write --stride {len}, or leave --stride out"
-                ),
-            };
-            return Err(Error::invalid("stride", stride, allowed));
-        }
+        let allowed = match special {
+            0 => format!(
+                "must be from 1 to {len}, the tokens of the text in a window; beyond, some tokens would not be predicted"
+            ),
+            _ => format!(
+                "must be from 1 to {len}: of the window of {window} the tokenizer's special tokens take {special}, and \
+                 beyond, some tokens would not be predicted. Write --stride {len}, or leave --stride out"
+            ),
+        };
+        require((1..=len).contains(&stride), "stride", stride, allowed)?;
         let changed = cut.detokenise.apply(text);
         let (ids, spans): (Vec<u32>, Vec<_>) = cut.tokenizer.encode_with_spans(&changed)?.into_iter().unzip();
         let counted = counted(&spans, &cut.detokenise.uncounted(&changed));
-        if ids.len() < 3 {
-            let allowed = "must have at least 3 tokens, so that there is something to predict; give a longer text";
-            return Err(Error::invalid("data", format!("{} tokens", ids.len()), allowed));
-        }
+        let allowed = "must have at least 3 tokens, so that there is something to predict; give a longer text";
+        require(ids.len() >= 3, "data", format!("{} tokens", ids.len()), allowed)?;
         let mut windows = vec![];
         let mut next = usize::from(special == 0);
         for start in (0..).step_by(stride) {
@@ -156,15 +147,11 @@ impl Windows {
         }
         let targets = self.windows.iter().flat_map(|w| w.first..=w.last);
         let targets = targets.filter(|j| self.counted[*j]).map(|j| self.ids[j]);
-        let entropy = entropy_of_counts(targets);
         Ok(Found {
             estimate,
             unit,
             units: sums.len(),
-            baselines: vec![
-                ("uniform over the vocabulary", scale * (vocabulary as f64).ln()),
-                ("ceiling: the text's own frequencies of tokens", scale * entropy),
-            ],
+            baselines: baselines_of_loss(scale, vocabulary, entropy_of_counts(targets)),
             counts: vec![
                 ("tokens predicted", counts.iter().sum()),
                 ("tokens of the text", self.ids.len() as f64),

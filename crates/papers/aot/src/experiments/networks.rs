@@ -9,6 +9,7 @@
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
+use attnlab_core::stats::Estimate;
 use attnlab_lab::experiment::draw::{RANGE, along, ends, extremes, lists};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::{Row, store};
@@ -67,6 +68,13 @@ pub(super) fn held_out(history: &TrainingHistory, mut losses: Vec<f64>, data: &m
     losses.extend(&history.held_out);
     data.insert("held_out_steps".into(), store::series(&steps));
     data.insert("held_out".into(), store::series(&losses));
+}
+
+/// "NAME", "NAME.low" and "NAME.high": an estimate with its interval.
+pub(super) fn record_estimate(name: &str, estimate: &Estimate, data: &mut Map<String, Value>) {
+    for (end, value) in [("", estimate.value), (".low", estimate.low), (".high", estimate.high)] {
+        data.insert(format!("{name}{end}"), store::number(value));
+    }
 }
 
 /// Bytes that a step of training holds at its peak, but for scores over a vocabulary.

@@ -5,11 +5,19 @@ use attnlab_lab::figure::Measured;
 use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
 use serde_json::{Map, Value};
+use std::path::Path;
 
 /// Returns the first refusal where all of so many are refused: those that can be fitted go on beside others that cannot.
 pub(super) fn ensure_some_are_left(all: usize, refusals: Vec<Error>) -> Result<()> {
     let none_is_left = refusals.len() == all;
     refusals.into_iter().next().filter(|_| none_is_left).map_or(Ok(()), Err)
+}
+
+/// Returns the refusal of a file that is not what its hash in the settings says.
+pub(super) fn changed(path: &Path) -> Error {
+    let problem =
+        "must be what it was when the settings were written; its hash differs. Choose another folder with --out";
+    Error::Content { path: path.to_path_buf(), problem: problem.into() }
 }
 
 /// A part of a row; of the empty name, the whole row.

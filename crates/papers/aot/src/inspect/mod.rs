@@ -19,7 +19,7 @@ use crate::horizon::horizon_of_tokens;
 use crate::quantities::{CLUSTERS, DELTA, DIM, ETA, TAU, TOKENS};
 use crate::theory::Horizon as Law;
 use crate::unroll::Data;
-use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::error::{Error, Result, positive, require};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::Estimate;
 use attnlab_lab::claim::{Claim, Hypothesis};
@@ -90,10 +90,7 @@ impl How {
     /// η not > 0, τ outside (0, 1].
     pub fn validate(&self) -> Result<()> {
         positive("eta", self.eta)?;
-        match self.tau > 0.0 && self.tau <= 1.0 {
-            true => Ok(()),
-            false => Err(Error::invalid("tau", self.tau, "must be a number in (0, 1]")),
-        }
+        require(self.tau > 0.0 && self.tau <= 1.0, "tau", self.tau, "must be a number in (0, 1]")
     }
 
     /// Refuses tokens Z (d, N) that cannot be inspected with these parameters, before anything is computed.
@@ -237,10 +234,8 @@ fn fitted(tokens: ArrayView2<f64>, how: &How, streams: &Streams, tick: &dyn Fn()
         return fit_known(tokens, bases, labels, &how.options);
     }
     let fit = fit(tokens, &how.options, streams, tick)?;
-    if fit.counts.contains(&0) {
-        let allowed = "must leave tokens in every cluster; the fit to all tokens leaves one without any";
-        return Err(Error::invalid("clusters", fit.dims.len(), allowed));
-    }
+    let allowed = "must leave tokens in every cluster; the fit to all tokens leaves one without any";
+    require(!fit.counts.contains(&0), "clusters", fit.dims.len(), allowed)?;
     Ok(fit)
 }
 
@@ -412,11 +407,8 @@ fn horizon(tokens: ArrayView2<f64>, fit: &Fit, labels: &[usize], how: &How) -> R
     let report = horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)?;
     let theta = report.theta_crit.unwrap_or(f64::INFINITY);
     let updates = report.exact_updates.map_or(f64::INFINITY, |u| u as f64);
-    let mut findings: Map<String, Value> = Map::new();
-    findings.insert("theta_crit".into(), number(theta));
-    findings.insert("exact_updates".into(), number(updates));
-    findings.insert("witness".into(), json!(report.witness));
-    Ok(findings)
+    let named = [("theta_crit", number(theta)), ("exact_updates", number(updates)), ("witness", json!(report.witness))];
+    Ok(named.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
 }
 
 /// θ by which 5, 50 and 95 % of draws of the theorem's mixture have broken; None where the clusters differ in

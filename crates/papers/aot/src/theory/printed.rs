@@ -1,6 +1,6 @@
 //! The constants that AoT prints with its Theorem 1, and what they amount to.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use statrs::function::beta::beta_reg;
 use std::f64::consts::PI;
 
@@ -65,10 +65,8 @@ pub fn token_bound(tokens: f64, clusters: usize) -> f64 {
 pub fn min_tokens(clusters: usize) -> Result<u64> {
     // K = 10^5 needs N of about 10^16, past 2^53.
     const MOST: usize = 50_000;
-    if clusters == 0 || clusters > MOST {
-        let allowed = format!("must be a whole number from 1 to {MOST}");
-        return Err(Error::invalid("clusters", clusters, allowed));
-    }
+    let allowed = format!("must be a whole number from 1 to {MOST}");
+    require((1..=MOST).contains(&clusters), "clusters", clusters, allowed)?;
     let holds = |n: f64| n >= token_bound(n, clusters);
     // N / ln³N increases from e³ on, so the condition changes once above it.
     let (mut low, mut high) = (21.0, 42.0);

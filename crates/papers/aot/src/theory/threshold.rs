@@ -1,7 +1,7 @@
 //! The hard threshold on raw scores: the first layer of AoT (3) with
 //! $\varphi(x)_i = \tau 1\{x_i > \tau\}$, without a softmax before it.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, positive, require};
 use attnlab_core::quadrature::integrate;
 use attnlab_core::special::{ln_chi_density, ln_normal_density, ln_normal_tail};
 
@@ -33,14 +33,11 @@ use attnlab_core::special::{ln_chi_density, ln_normal_density, ln_normal_tail};
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn first_layer([tokens, clusters, dim]: [usize; 3], delta: f64, eta: f64, tau: f64) -> Result<f64> {
-    if clusters < 2 || !tokens.is_multiple_of(clusters.max(1)) || tokens / clusters < 2 {
-        let allowed = "must be a multiple of clusters >= 2, at least two tokens in each";
-        return Err(Error::invalid("tokens", tokens, allowed));
-    }
+    let balanced = clusters >= 2 && tokens.is_multiple_of(clusters) && tokens / clusters >= 2;
+    let allowed = "must be a multiple of clusters >= 2, at least two tokens in each";
+    require(balanced, "tokens", tokens, allowed)?;
     for (name, value) in [("delta", delta), ("eta", eta), ("tau", tau), ("dim", dim as f64)] {
-        if !(value > 0.0 && value.is_finite()) {
-            return Err(Error::invalid(name, value, "must be a finite number > 0"));
-        }
+        positive(name, value)?;
     }
     let (n, others) = (tokens / clusters, tokens - tokens / clusters);
     let layer = Layer { delta, rate: eta * tau, tau, dim: dim as f64 };

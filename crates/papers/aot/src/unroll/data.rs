@@ -1,6 +1,6 @@
 //! Tokens, bases and labels from outside, checked against each other.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::linalg::orthonormality_defect;
 use attnlab_networks::npy;
 use ndarray::{Array2, ArrayView2};
@@ -86,18 +86,13 @@ pub fn check((d, n): (usize, usize), bases: &[Array2<f64>], labels: Option<&[usi
         check_basis(&format!("bases[{k}]"), u, d)?;
     }
     let total: usize = bases.iter().map(|u| u.ncols()).sum();
-    if total > d {
-        let allowed = format!("must be at most d = {d} columns in all: they cannot be orthogonal");
-        return Err(Error::invalid("columns of the bases", total, allowed));
-    }
+    let allowed = format!("must be at most d = {d} columns in all: they cannot be orthogonal");
+    require(total <= d, "columns of the bases", total, allowed)?;
     if let Some(labels) = labels {
         if let Some((i, label)) = labels.iter().enumerate().find(|(_, k)| **k >= bases.len()) {
             return Err(unknown_label(i, label, bases.len()));
         }
-        if labels.len() != n {
-            let expected = format!("({n},), one label per token");
-            return Err(Error::shape("labels", (labels.len(),), expected));
-        }
+        require_shape(labels.len() == n, "labels", (labels.len(),), format!("({n},), one label per token"))?;
     }
     Ok(warnings(bases, labels))
 }
@@ -112,14 +107,8 @@ pub fn unknown_label(token: usize, label: impl std::fmt::Display, clusters: usiz
 }
 
 fn check_basis(name: &str, u: &Array2<f64>, d: usize) -> Result<()> {
-    if u.nrows() != d {
-        let expected = format!("(d, p) with d = {d} as the tokens have");
-        return Err(Error::shape(name, u.dim(), expected));
-    }
-    if u.ncols() > d {
-        let expected = format!("at most d = {d} columns");
-        return Err(Error::shape(name, u.dim(), expected));
-    }
+    require_shape(u.nrows() == d, name, u.dim(), format!("(d, p) with d = {d} as the tokens have"))?;
+    require_shape(u.ncols() <= d, name, u.dim(), format!("at most d = {d} columns"))?;
     let defect = orthonormality_defect(std::slice::from_ref(u));
     if defect > DEFECT {
         return Err(Error::invalid(

@@ -1,10 +1,10 @@
 //! The experiment `language`: its networks, its rows and figures, a resumed run, and documents that it refuses.
 
+use crate::configured::{complete, configured};
 use attnlab_aot::experiments::language::Language;
 use attnlab_aot::quantities::{CONTEXT, HEADS, LAYERS, NETWORK, WIDTH};
-use attnlab_core::error::Result;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, Described, Experiment, RunOptions, RunReport};
+use attnlab_lab::experiment::{self, Described, Experiment, RunOptions};
 use attnlab_lab::run::Silent;
 use attnlab_train::model::preset;
 use attnlab_train::training::language::Text;
@@ -29,24 +29,9 @@ const TINY: [&str; 15] = [
     "evaluation.activations = 4",
 ];
 
-fn configured(set: &str) -> Result<Box<dyn Experiment>> {
-    let catalogue = Catalogue::new().with(attnlab_aot::room());
-    let entry = catalogue.experiment(Language::NAME)?;
-    entry.configure(true, None, &set.parse().unwrap())
-}
-
 /// The experiment at the tiny settings, with `more` instead of those of the same name.
 fn tiny(more: &[&str]) -> Box<dyn Experiment> {
-    let name = |set: &str| set.split(" =").next().unwrap_or_default().to_string();
-    let replaced = |set: &&&str| more.iter().any(|m| name(m) == name(set));
-    let defaults = TINY.iter().filter(|set| !replaced(set));
-    let sets: Vec<&str> = defaults.chain(more).copied().collect();
-    configured(&sets.join("\n")).unwrap()
-}
-
-/// Runs it in a folder.
-fn complete(language: &dyn Experiment, out: &Path) -> RunReport {
-    experiment::run(language, out, &RunOptions::default(), &Silent).unwrap()
+    configured(Language::NAME, &TINY, more).unwrap()
 }
 
 fn text_of_rows(out: &Path) -> String {
@@ -197,7 +182,7 @@ fn documents_with_a_tokenizer() {
         let refused = refused.err().unwrap().to_string();
         assert!(refused.contains(part), "{refused}");
     }
-    let alone = configured(&cutter).err().unwrap().to_string();
+    let alone = configured(Language::NAME, &[], &[&cutter]).err().unwrap().to_string();
     assert!(alone.contains("must be empty without a text"), "{alone}");
 }
 

@@ -1,6 +1,8 @@
 //! The claims, closed forms and experiments of this room against simulation and independent numbers.
 
 mod claims;
+#[cfg(feature = "train")]
+mod configured;
 mod corpus;
 mod drawn;
 mod evaluate;

@@ -7,9 +7,9 @@ use attnlab_core::rng::Streams;
 use attnlab_core::stats::{binomial, mean};
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::experiment::{self, Entry, Experiment, RunOptions};
-use attnlab_lab::figure::{self, Cell, Figure, Heat};
+use attnlab_lab::figure::{Cell, Heat, to_csv};
 use attnlab_lab::run::{Row, Silent};
-use std::path::Path;
+use attnlab_lab::sheet_test::assert_reproducible;
 
 fn entry(name: &str) -> Entry {
     let catalogue = Catalogue::new().with(attnlab_aot::room());
@@ -38,11 +38,12 @@ fn small(id: &str) -> Box<dyn Experiment> {
 
 const MAPS: [&str; 4] = ["theorem1_map", "horizon_map", "phi_map", "coherence_map"];
 
-fn run(experiment: &dyn Experiment, out: &Path, threads: usize) -> Vec<Row> {
-    let options = RunOptions { seed: 5, ..RunOptions::default() };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let work = || experiment::run(experiment, out, &options, &Silent);
-    pool.unwrap().install(work).unwrap().rows
+const SEED: u64 = 5;
+
+fn run(experiment: &dyn Experiment) -> Vec<Row> {
+    let folder = tempfile::tempdir().unwrap();
+    let options = RunOptions { seed: SEED, ..RunOptions::default() };
+    experiment::run(experiment, folder.path(), &options, &Silent).unwrap().rows
 }
 
 fn heats(experiment: &dyn Experiment, rows: &[Row]) -> Vec<Heat> {
@@ -58,20 +59,10 @@ fn cells(heat: &Heat) -> impl Iterator<Item = &Cell> {
 #[test]
 fn rows_and_figures_do_not_depend_on_how_they_were_made() {
     for id in MAPS {
-        let experiment = small(id);
-        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let first = run(&*experiment, one.path(), 1);
-        let second = run(&*experiment, two.path(), 2);
-        assert!(first == second, "{id}: rows of 1 and 2 threads differ");
-        let text = |figures: &[Figure]| -> String {
-            let written = |f: &Figure| figure::svg(f).unwrap() + &figure::to_csv(f).unwrap();
-            figures.iter().map(written).collect()
-        };
-        let figures = experiment.figures(&first).unwrap();
-        let again = experiment.figures(&second).unwrap();
-        let table = text(&figures);
-        assert!(table == text(&again), "{id}: figures differ");
-        // Every number of the maps is in the table.
+        let folder = tempfile::tempdir().unwrap();
+        let (_, figures) = assert_reproducible(&*small(id), SEED, folder.path());
+        // Every number of the maps is in the tables.
+        let table: String = figures.iter().map(|figure| to_csv(figure).unwrap()).collect();
         let heats = figures.iter().flat_map(|f| &f.panels).filter_map(|p| p.heat.as_ref());
         for cell in heats.flat_map(cells) {
             assert!(table.contains(&format!(",{},", cell.value)), "{id}: {cell:?}");
@@ -92,8 +83,7 @@ fn figures_without_rows_say_what_to_do() {
 #[test]
 fn open_cells_are_hatched() {
     let experiment = small("theorem1_map");
-    let folder = tempfile::tempdir().unwrap();
-    let rows = run(&*experiment, folder.path(), 2);
+    let rows = run(&*experiment);
     let maps = heats(&*experiment, &rows);
     assert_eq!(maps.len(), 2);
     let rate = 1.275_f64;
@@ -128,8 +118,7 @@ fn coherence_ends_the_rate_where_the_law_says() {
     let set = "trials = 8\ntokens = 120\ndim = 40\ncoherence = [0.0001, 0.03, 0.5]\nnoise = [0.1]\nambient = [80]";
     let entry = entry("coherence_map");
     let experiment = entry.configure(false, None, &set.parse().unwrap()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let rows = run(&*experiment, folder.path(), 2);
+    let rows = run(&*experiment);
     let map = &heats(&*experiment, &rows)[0];
     let delta = 0.1 * (120_f64.ln() / 40.0).sqrt();
     let orthonormal = Horizon::new(120, 2, 40, delta, 0.55).unwrap();
@@ -145,8 +134,7 @@ fn first_layers_gain_what_the_closed_forms_say() {
     let set = "trials = 6\nlayers = 1\ntokens = 800\nclusters = 2\ndim = [60]\ndelta = [0.03, 0.1]";
     let entry = entry("phi_map");
     let experiment = entry.configure(false, None, &set.parse().unwrap()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let rows = run(&*experiment, folder.path(), 2);
+    let rows = run(&*experiment);
     // The geometric mean of six draws, each of which spreads by 3 % at most.
     for cell in rows.chunks(6) {
         let delta = cell[0].parameter("delta").unwrap();

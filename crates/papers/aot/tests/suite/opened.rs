@@ -1,12 +1,12 @@
 //! Networks that `train language` trained, opened by the readers of real networks: their forward pass is that of the
 //! training, and they can be inspected.
 
+use crate::configured::{complete, configured};
 use crate::drawn::command;
 use attnlab_aot::experiments::language::Language;
 use attnlab_core::rng::Streams;
-use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, Described, RunOptions};
-use attnlab_lab::run::{Silent, store};
+use attnlab_lab::experiment::Described;
+use attnlab_lab::run::store;
 use attnlab_networks::transformer::{HeadMaps, Recordings, TransformerArchitecture};
 use attnlab_networks::{Checkpoint, Tokenizer, Transformer};
 use attnlab_train::model::{ComputeDevice, Recording};
@@ -43,16 +43,9 @@ fn trained(folder: &Path, more: &str) -> Vec<PathBuf> {
 }
 
 fn trained_on(folder: &Path, text: &Path, more: &str) -> Vec<PathBuf> {
-    let catalogue = Catalogue::new().with(attnlab_aot::room());
-    let entry = catalogue.experiment(Language::NAME).unwrap();
-    // A setting that is given again replaces that of the same name.
-    let name = |line: &str| line.split(" =").next().unwrap_or_default().to_string();
-    let replaced = |line: &str| more.lines().any(|other| name(other) == name(line));
-    let lines: Vec<&str> = TINY.lines().filter(|line| !replaced(line)).collect();
-    let text = text.display().to_string();
-    let set = format!("{}\ntext = {text:?}\n{more}", lines.join("\n"));
-    let experiment = entry.configure(true, None, &set.parse().unwrap()).unwrap();
-    experiment::run(&*experiment, &folder.join("run"), &RunOptions::default(), &Silent).unwrap();
+    let text = format!("text = {:?}", text.display().to_string());
+    let (defaults, more): (Vec<&str>, Vec<&str>) = (TINY.lines().collect(), more.lines().chain([&*text]).collect());
+    complete(&*configured(Language::NAME, &defaults, &more).unwrap(), &folder.join("run"));
     let folders = fs::read_dir(folder.join("run/checkpoints")).unwrap();
     let folders = folders.map(|f| f.unwrap().path());
     // The first seed of each network.

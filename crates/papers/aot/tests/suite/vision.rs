@@ -1,5 +1,6 @@
 //! The experiment `vision`: shapes are learnt, parameters are equal, a resumed run, images of the user's, refusals.
 
+use crate::configured::{complete, configured};
 use attnlab_aot::experiments::vision::Vision;
 use attnlab_core::error::Result;
 use attnlab_core::npy;
@@ -7,8 +8,7 @@ use attnlab_core::rng::Streams;
 use attnlab_images::LabelledImages;
 use attnlab_images::shapes::ShapeLaw;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, Described, Experiment, RunOptions, RunReport};
-use attnlab_lab::run::Silent;
+use attnlab_lab::experiment::{Described, Experiment};
 use ndarray::{Array1, Array3, ArrayView2, Axis, s};
 use std::fs;
 use std::path::Path;
@@ -32,23 +32,9 @@ const TINY: [&str; 15] = [
     "maps.images = 1",
 ];
 
-fn configured(set: &str) -> Result<Box<dyn Experiment>> {
-    let catalogue = Catalogue::new().with(attnlab_aot::room());
-    let entry = catalogue.experiment(Vision::NAME)?;
-    entry.configure(true, None, &set.parse().unwrap())
-}
-
 /// The experiment at the tiny settings, with `more` instead of those of the same name.
 fn tiny(more: &[&str]) -> Result<Box<dyn Experiment>> {
-    let name = |set: &str| set.split(" =").next().unwrap_or_default().to_string();
-    let replaced = |set: &&&str| more.iter().any(|m| name(m) == name(set));
-    let defaults = TINY.iter().filter(|set| !replaced(set));
-    let sets: Vec<&str> = defaults.chain(more).copied().collect();
-    configured(&sets.join("\n"))
-}
-
-fn complete(vision: &dyn Experiment, out: &Path) -> RunReport {
-    experiment::run(vision, out, &RunOptions::default(), &Silent).unwrap()
+    configured(Vision::NAME, &TINY, more)
 }
 
 /// Every network and baseline has its numbers, every picture is drawn, and networks have nearly equal parameters.
@@ -227,8 +213,14 @@ fn masks_have_the_names_of_their_images() {
     ready(stored("same", ["1.png", "10.png", "2.png", "3.png", "4.png"])).unwrap();
     ready(stored("further", ["1_mask.png", "10_mask.png", "2_mask.png", "3_mask.png", "4_mask.png"])).unwrap();
     let padded = ready(stored("padded", ["01.png", "02.png", "03.png", "04.png", "10.png"])).unwrap_err().to_string();
-    let words = "masks of 1 = 0: must be one, of its name or a longer one such as 1_mask, in disc";
+    let words = "masks of 1 = 0: must be one of its own, of its name or a longer one such as 1_mask, in disc";
     assert!(padded.contains(words), "{padded}");
+    // 1 and 1_mask would share one.
+    let images = stored("two", ["1.png", "1_mask.png", "2.png", "3.png", "4.png"]);
+    let masks = stored("shared", ["1_mask.png", "2.png", "3.png", "4.png", "5.png"]);
+    let (images, masks) = (format!("images = {images:?}"), format!("masks = {masks:?}"));
+    let shared = tiny(&[&images, &masks, "networks = [\"aot-v\"]"]).unwrap().ready().unwrap_err().to_string();
+    assert!(shared.contains("masks of 1_mask = 1: must be one of its own"), "{shared}");
 }
 
 /// Training goes on from another run's networks, seed by seed, at other patches and classes, and a run judges at other

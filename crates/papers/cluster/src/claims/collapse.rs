@@ -61,24 +61,17 @@ impl Claim for RankCollapse {
     fn takes(&self) -> &'static [ArraySpec] {
         const {
             &[
-                ArraySpec {
-                    name: "tokens",
-                    meaning: "Xᵀ (d, n): the tokens, one per column",
-                    several: false,
-                    replaces: &[TOKENS.name, START.name],
-                },
-                ArraySpec {
-                    name: "scores",
-                    meaning: "W_QK/√d_qk (d, d): one for every head; token i attends to j by X_i A X_jᵀ",
-                    several: true,
-                    replaces: &[DIM.name, HEADS.name, SCALE.name],
-                },
-                ArraySpec {
-                    name: "values",
-                    meaning: "W (d, d): one for every head of the layer; token i becomes X_i W, so a transposed weight of PyTorch",
-                    several: true,
-                    replaces: &[LAYERS.name],
-                },
+                ArraySpec::one("tokens", "Xᵀ (d, n): the tokens, one per column", &[TOKENS.name, START.name]),
+                ArraySpec::several(
+                    "scores",
+                    "W_QK/√d_qk (d, d): one for every head; token i attends to j by X_i A X_jᵀ",
+                    &[DIM.name, HEADS.name, SCALE.name],
+                ),
+                ArraySpec::several(
+                    "values",
+                    "W (d, d): one for every head of the layer; token i becomes X_i W, so a transposed weight of PyTorch",
+                    &[LAYERS.name],
+                ),
             ]
         }
     }
@@ -151,12 +144,11 @@ impl RankCollapse {
         }
         let bound = (0..count).fold(before.ln(), |bound, _| largest.ln() + self.power * bound);
         let after = composite_norm(tokens.residuals.view());
-        Outcome::Gap {
-            lhs: after.ln(),
-            rhs: bound,
-            tol: TOLERANCE,
-            relation: Relation::AtMost,
-            witness: witness! { "before" => before, "after" => after, "ln_bound" => bound },
-        }
+        Outcome::at_most(
+            after.ln(),
+            bound,
+            TOLERANCE,
+            witness! { "before" => before, "after" => after, "ln_bound" => bound },
+        )
     }
 }

@@ -76,13 +76,7 @@ impl Claim for Reduction {
                 }
             }
         }
-        Ok(Outcome::Gap {
-            lhs: worst.1,
-            rhs: worst.2,
-            tol: TOLERANCE,
-            relation: Relation::Equal,
-            witness: witness! { "inner_product" => worst.1, "gamma" => worst.2 },
-        })
+        Ok(Outcome::equal(worst.1, worst.2, TOLERANCE, witness! { "inner_product" => worst.1, "gamma" => worst.2 }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -105,13 +105,7 @@ impl Claim for LayerCosine {
         } else {
             LongContext { n, gamma: layer.gamma * layer.n.ln() / n.ln(), ..layer }.cosine()
         };
-        Ok(Outcome::Gap {
-            lhs: cosine,
-            rhs: formula,
-            tol: ROUNDING,
-            relation: Relation::Equal,
-            witness: witness! { "cosine" => cosine, "formula" => formula },
-        })
+        Ok(Outcome::equal(cosine, formula, ROUNDING, witness! { "cosine" => cosine, "formula" => formula }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -143,13 +137,7 @@ impl Limit {
 
     fn outcome(&self, layer: LongContext, cosine: f64) -> Outcome {
         let limit = self.limit(layer);
-        Outcome::Gap {
-            lhs: cosine,
-            rhs: limit,
-            tol: NEAR.1,
-            relation: Relation::Equal,
-            witness: witness! { "cosine" => cosine, "limit" => limit },
-        }
+        Outcome::equal(cosine, limit, NEAR.1, witness! { "cosine" => cosine, "limit" => limit })
     }
 }
 

@@ -94,13 +94,7 @@ impl Claim for Growth {
         let along: f64 = (0..n).map(|j| slope(j) * shape[j]).sum();
         let rate = along / shape.iter().map(|s| s * s).sum::<f64>();
         let claimed = self.rate(model, beta, k);
-        Ok(Outcome::Gap {
-            lhs: rate / claimed,
-            rhs: 1.0,
-            tol: TOLERANCE,
-            relation: Relation::Equal,
-            witness: witness! { "rate" => rate, "formula" => claimed },
-        })
+        Ok(Outcome::equal(rate / claimed, 1.0, TOLERANCE, witness! { "rate" => rate, "formula" => claimed }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

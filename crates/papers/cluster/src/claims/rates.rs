@@ -117,7 +117,7 @@ impl Claim for Rate {
             return Ok(not_finite());
         }
         let witness = witness! { "reached" => reached, "deficits" => deficits, "exponent" => exponent };
-        Ok(Outcome::Gap { lhs: exponent, rhs: claimed, tol: BAND * claimed.abs(), relation: Relation::Equal, witness })
+        Ok(Outcome::equal(exponent, claimed, BAND * claimed.abs(), witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -3,8 +3,8 @@
 use attnlab_cluster::theory::{long_context, modes, pair};
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::experiment::{self, Experiment, RunOptions};
-use attnlab_lab::figure::{self, Figure};
 use attnlab_lab::run::{Row, Silent};
+use attnlab_lab::sheet_test::assert_reproducible;
 use attnlab_networks::transformer::Recordings;
 use attnlab_networks::{Transformer, Windows, text};
 use ndarray::s;
@@ -42,34 +42,29 @@ fn small(id: &str) -> Box<dyn Experiment> {
     catalogue.experiment(id).unwrap().configure(true, None, &set.parse().unwrap()).unwrap()
 }
 
-fn run(experiment: &dyn Experiment, threads: usize) -> Vec<Row> {
+const SEED: u64 = 5;
+
+fn run(experiment: &dyn Experiment) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
-    let options = RunOptions { seed: 5, ..RunOptions::default() };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| experiment::run(experiment, folder.path(), &options, &Silent)).unwrap().rows
+    let options = RunOptions { seed: SEED, ..RunOptions::default() };
+    experiment::run(experiment, folder.path(), &options, &Silent).unwrap().rows
 }
 
 #[test]
 fn rows_and_figures_do_not_depend_on_threads() {
     for (id, _) in SMALL {
-        let experiment = small(id);
-        let [first, second] = [1, 2].map(|threads| run(&*experiment, threads));
-        assert!(first == second, "{id}: rows of 1 and 2 threads differ");
-        let figures = experiment.figures(&first).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let (_, figures) = assert_reproducible(&*small(id), SEED, folder.path());
         for panel in figures.iter().flat_map(|figure| &figure.panels) {
             assert!(panel.points().filter(|point| point.y.is_finite()).count() > 1, "{id}: {}", panel.title);
         }
-        let text = |figure: &Figure| figure::svg(figure).unwrap() + &figure::to_csv(figure).unwrap();
-        let again = experiment.figures(&second).unwrap();
-        assert!(figures.iter().map(text).eq(again.iter().map(text)), "{id}: figures differ");
-        assert!(experiment.figures(&[]).is_err(), "{id}: no rows");
     }
 }
 
 /// Groups merge, and the energy of a gradient flow rises to that of one point.
 #[test]
 fn energy_rises() {
-    for row in run(&*small("cluster_trajectories"), 2) {
+    for row in run(&*small("cluster_trajectories")) {
         let energy = row.series("energy").unwrap();
         assert!(energy.windows(2).all(|w| w[1] >= w[0] - 1e-6), "{energy:?}");
         assert!(energy[8] <= 1.0 + 1e-12);
@@ -85,7 +80,7 @@ fn energy_rises() {
 fn the_closest_pair_follows_its_law() {
     let experiment = small("cluster_pair");
     let [mass_i, mass_j] = [0.1, 0.3];
-    for row in run(&*experiment, 2) {
+    for row in run(&*experiment) {
         if row.word("part").unwrap() == "path" {
             // At β = 60 all that the law leaves out is below e^{-β(1 - cos θ)} while θ > 0.5.
             for (k, found) in row.series("angle").unwrap().iter().enumerate() {
@@ -105,7 +100,7 @@ fn the_closest_pair_follows_its_law() {
 #[test]
 fn a_token_keeps_itself_above_the_transition() {
     let transition = long_context::transition(4.0);
-    for row in run(&*small("cluster_long_contexts"), 2) {
+    for row in run(&*small("cluster_long_contexts")) {
         let (own, gamma) = (row.number("own").unwrap(), row.parameter("gamma").unwrap());
         assert!(if gamma < transition { own < 0.2 } else { own > 0.8 }, "{gamma}: {own}");
     }
@@ -114,7 +109,7 @@ fn a_token_keeps_itself_above_the_transition() {
 /// With the softmax the count is that of the fastest mode, 2 at β = 2 and 4 at β = 8, up to a factor of 2 that the draw has.
 #[test]
 fn first_clusters_are_as_many_as_the_fastest_mode() {
-    for row in run(&*small("cluster_first"), 2) {
+    for row in run(&*small("cluster_first")) {
         let (count, fastest) = (row.number("count").unwrap(), modes::fastest(row.parameter("beta").unwrap()) as f64);
         assert!(count >= 1.0 && row.number("time").unwrap() < 10.0, "{row:?}");
         if row.word("model").unwrap() == "sa" {
@@ -126,7 +121,7 @@ fn first_clusters_are_as_many_as_the_fastest_mode() {
 /// The printed bound holds at every layer, for residuals from the mean too, and small ones are cubed.
 #[test]
 fn residuals_stay_below_the_bound() {
-    for row in run(&*small("cluster_collapse"), 2) {
+    for row in run(&*small("cluster_collapse")) {
         let (residuals, constants) = (row.series("residual").unwrap(), row.series("constant").unwrap());
         for (pair, constant) in residuals.windows(2).zip(&constants) {
             let ratio = pair[1] / (constant * pair[0].powi(3));
@@ -141,7 +136,7 @@ fn residuals_stay_below_the_bound() {
 /// chance alone gives.
 #[test]
 fn a_network_is_measured_at_every_place() {
-    let rows = run(&*small("cluster_network"), 2);
+    let rows = run(&*small("cluster_network"));
     let of = |variant: &str| rows.iter().find(|row| row.word("variant").unwrap() == variant).unwrap();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../networks/tests/data/");
     let network = Transformer::open(format!("{folder}llama.gguf").as_ref()).unwrap();

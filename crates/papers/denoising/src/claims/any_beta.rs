@@ -52,10 +52,6 @@ impl Claim for AnyBeta {
         subspace_problem(params, 1).validate()
     }
 
-    fn seconds(&self, params: &Params) -> f64 {
-        rate::seconds(params)
-    }
-
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let problem = subspace_problem(params, 1);
         vec![rate::regime(&problem, params.get(BETA), params.get(CONTEXT))]
@@ -83,17 +79,7 @@ impl Claim for AnyBeta {
         Ok(rate::outcome(shortest, &errors))
     }
 
-    fn counts_events(&self, _params: &Params) -> bool {
-        false
-    }
-
-    fn judge(&self, _params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
-        rate::judge(outcomes, level)
-    }
-
-    fn promised(&self, _params: &Params) -> String {
-        rate::promised()
-    }
+    rate::judged_by_exponent!();
 
     fn default_trials(&self, params: &Params) -> u64 {
         rate::softmax_trials(&subspace_problem(params, 1), params.get(BETA), params, params.get(DIM))

@@ -71,18 +71,12 @@ impl Claim for OneStep {
     fn takes(&self) -> &'static [ArraySpec] {
         const {
             &[
-                ArraySpec {
-                    name: "context",
-                    meaning: "X (n, L): the tokens of the context, one per column",
-                    several: false,
-                    replaces: &[AMBIENT.name, CONTEXT.name],
-                },
-                ArraySpec {
-                    name: "queries",
-                    meaning: "s (n, M): the states that steps begin from, one per column",
-                    several: false,
-                    replaces: &[],
-                },
+                ArraySpec::one(
+                    "context",
+                    "X (n, L): the tokens of the context, one per column",
+                    &[AMBIENT.name, CONTEXT.name],
+                ),
+                ArraySpec::one("queries", "s (n, M): the states that steps begin from, one per column", &[]),
             ]
         }
     }
@@ -139,13 +133,7 @@ impl OneStep {
             return Outcome::uninformative(reason, witness! { "relative_rounding_error" => rounding });
         }
         let sizes: Vec<f64> = sides.iter().map(|(size, ..)| *size).collect();
-        Outcome::Gap {
-            lhs: gap,
-            rhs: 0.0,
-            tol: DERIVATIVE,
-            relation: Relation::Equal,
-            witness: witness! { "relative_gap" => gap, "sizes_of_steps" => sizes },
-        }
+        Outcome::equal(gap, 0.0, DERIVATIVE, witness! { "relative_gap" => gap, "sizes_of_steps" => sizes })
     }
 }
 

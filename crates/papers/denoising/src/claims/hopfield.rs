@@ -70,13 +70,7 @@ impl Claim for LinearStep {
         if !gap.is_finite() {
             return Ok(not_finite());
         }
-        Ok(Outcome::Gap {
-            lhs: gap,
-            rhs: 0.0,
-            tol: ROUNDING,
-            relation: Relation::Equal,
-            witness: witness! { "step" => step, "layer" => layer.to_vec() },
-        })
+        Ok(Outcome::equal(gap, 0.0, ROUNDING, witness! { "step" => step, "layer" => layer.to_vec() }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

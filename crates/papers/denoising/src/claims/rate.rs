@@ -79,6 +79,29 @@ pub fn promised() -> String {
     format!("the mean squared distance falls like a power of L between {low} and {high}")
 }
 
+/// Defines the methods of [`Claim`] that all claims about a rate share: the judgement by [`judge`], and the time of a
+/// trial.
+macro_rules! judged_by_exponent {
+    () => {
+        fn counts_events(&self, _params: &Params) -> bool {
+            false
+        }
+
+        fn judge(&self, _params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
+            rate::judge(outcomes, level)
+        }
+
+        fn promised(&self, _params: &Params) -> String {
+            rate::promised()
+        }
+
+        fn seconds(&self, params: &Params) -> f64 {
+            rate::seconds(params)
+        }
+    };
+}
+pub(super) use judged_by_exponent;
+
 /// Number of trials with which the exponent is decided with probability .99, for errors with `components`
 /// effective components: a trial scatters by √(2 / components) at the longest context, the slope by .29 of
 /// that, and (1.96 + 2.33) standard errors must fit into the band less .014, which asks for 412 trials of one

@@ -44,15 +44,14 @@ pub fn same(formula: &Array1<f64>, expected: &Array1<f64>, scale: f64) -> Outcom
     if !gap.is_finite() {
         return not_finite();
     }
-    Outcome::Gap {
-        lhs: gap,
-        rhs: 0.0,
-        tol: IDENTITY,
-        relation: Relation::Equal,
-        witness: witness! {
+    Outcome::equal(
+        gap,
+        0.0,
+        IDENTITY,
+        witness! {
             "relative_gap" => gap, "formula" => formula.to_vec(), "by_definition" => expected.to_vec()
         },
-    }
+    )
 }
 
 /// The distance of two vectors relative to the second plus `scale`.

@@ -176,17 +176,16 @@ impl Claim for PropF2Coefficient {
         let odd = expansion.remainder(epsilon) - expansion.remainder(-epsilon);
         let quotient = odd / (2.0 * epsilon);
         let gap = norm(&(&quotient - &coefficient)) / scale;
-        Ok(Outcome::Gap {
-            lhs: gap,
-            rhs: 0.0,
-            tol: COEFFICIENT,
-            relation: Relation::Equal,
-            witness: witness! {
+        Ok(Outcome::equal(
+            gap,
+            0.0,
+            COEFFICIENT,
+            witness! {
                 "relative_gap" => gap,
                 "remainder_over_epsilon" => quotient.to_vec(),
                 "coefficient" => coefficient.to_vec(),
             },
-        })
+        ))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -43,10 +43,6 @@ impl Claim for Theorem31 {
         subspace_problem(params, params.get(CONTEXT)).validate()
     }
 
-    fn seconds(&self, params: &Params) -> f64 {
-        rate::seconds(params)
-    }
-
     fn memory(&self, params: &Params) -> u64 {
         let (longest, queries) = (longest(params.get(CONTEXT)), params.get(QUERIES));
         let drawn = subspace_problem(params, longest).memory(queries);
@@ -81,17 +77,7 @@ impl Claim for Theorem31 {
         Ok(rate::outcome(shortest, &errors))
     }
 
-    fn counts_events(&self, _params: &Params) -> bool {
-        false
-    }
-
-    fn judge(&self, _params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
-        rate::judge(outcomes, level)
-    }
-
-    fn promised(&self, _params: &Params) -> String {
-        rate::promised()
-    }
+    rate::judged_by_exponent!();
 
     fn default_trials(&self, params: &Params) -> u64 {
         // The errors of many queries know the d (d + 1) / 2 entries of the second moment.

@@ -62,10 +62,6 @@ impl Claim for Theorem32 {
         problem_of(params, params.get(LAW), 1).validate()
     }
 
-    fn seconds(&self, params: &Params) -> f64 {
-        rate::seconds(params)
-    }
-
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let problem = problem_of(params, params.get(LAW), 1);
         let beta = 1.0 / params.get(NOISE_VARIANCE);
@@ -94,17 +90,7 @@ impl Claim for Theorem32 {
         Ok(rate::outcome(shortest, &errors))
     }
 
-    fn counts_events(&self, _params: &Params) -> bool {
-        false
-    }
-
-    fn judge(&self, _params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
-        rate::judge(outcomes, level)
-    }
-
-    fn promised(&self, _params: &Params) -> String {
-        rate::promised()
-    }
+    rate::judged_by_exponent!();
 
     fn default_trials(&self, params: &Params) -> u64 {
         let components = match params.get(LAW) {

@@ -1,7 +1,7 @@
 //! The three denoising tasks as settings, and data sets of them with the loss of each baseline.
 
 use crate::prompts::{Denoising, Dimension, Family, Prompt, draw_tokens};
-use crate::theory::mixture::equal_variances;
+use crate::theory::mixture::{distance2, equal_variances};
 use crate::theory::{Predictor, Prior};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
@@ -9,7 +9,7 @@ use attnlab_core::rng::Streams;
 use attnlab_core::special::bessel_ratio;
 use attnlab_lab::experiment::ranges::within;
 use attnlab_theory::dynamics::{Attention, Prompts, Recipe, Weights, loss};
-use ndarray::{Array2, ArrayView1};
+use ndarray::Array2;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -264,9 +264,4 @@ impl Baseline {
         };
         Ok(distance2(answer.view(), prompt.target.view()))
     }
-}
-
-/// $\|a - b\|^2$.
-pub fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum()
 }

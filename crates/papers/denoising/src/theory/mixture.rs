@@ -176,7 +176,8 @@ pub fn two_cluster_mmse(n: usize, radius: f64, weight: f64, sigma0_2: f64, sigma
     n as f64 * sigma0_2 * sigma_z2 / total + (sigma_z2 / total).powi(2) * 4.0 * radius * radius * overlap
 }
 
-pub(super) fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
+/// Computes $\|a - b\|^2$.
+pub(crate) fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum()
 }
 

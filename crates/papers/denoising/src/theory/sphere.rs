@@ -4,10 +4,10 @@
 //! The length $r = \|P\tilde x\|$ decides everything. With $\lambda = R/\sigma_Z$ and $t = r/\sigma_Z$
 //! its density is that of the non-central chi law,
 //! $p(t) = \chi_m(t)\, e^{-\lambda^2/2} M_\nu(\lambda t)$, with $M_\nu$ as in
-//! [`ln_sphere_mean`]; expectations are integrals against it.
+//! [`ln_sphere_mean`](attnlab_core::special::ln_sphere_mean); expectations are integrals against it.
 
 use attnlab_core::quadrature::integrate;
-use attnlab_core::special::{bessel_ratio, bessel_ratio_complement, ln_chi_density, ln_sphere_mean};
+use attnlab_core::special::{bessel_ratio, bessel_ratio_complement, ln_chi_density, ln_scaled_sphere_mean};
 
 /// Order $\nu = (d-1)/2$ of the Bessel function in the denominator of (A.4).
 pub fn order(d: usize) -> f64 {
@@ -36,14 +36,17 @@ pub fn shrinkage_printed(d: usize, radius: f64, sigma_z2: f64, norm: f64) -> f64
 /// than $t^d$.
 fn radial_mean(d: usize, radius: f64, sigma_z2: f64, g: impl Fn(f64) -> f64) -> f64 {
     let (m, lambda) = (d as f64 + 1.0, radius / sigma_z2.sqrt());
-    let density = |t: f64| {
-        let ln = ln_chi_density(m, t) - 0.5 * lambda * lambda + ln_sphere_mean(order(d), lambda * t);
-        ln.exp() * g(t)
+    // ln of chi's density is that at 1 with (m - 1) ln t - (t^2 - 1)/2 added. The squares and the growth of M leave
+    // -(t - lambda)^2/2, with x = t - lambda as the variable: of large numbers nothing is taken off.
+    let at_one = ln_chi_density(m, 1.0) + 0.5;
+    let density = |x: f64| {
+        let t = lambda + x;
+        let power = if m == 1.0 { 0.0 } else { (m - 1.0) * t.ln() };
+        (at_one + power - 0.5 * x * x + ln_scaled_sphere_mean(order(d), lambda * t)).exp() * g(t)
     };
     // The law of t has a standard deviation below 1 around at most sqrt(lambda^2 + m), and growth
     // like t^d moves the peak to at most lambda + sqrt(m): 14 away the rest is below e^-98.
-    let (low, high) = ((lambda - 14.0).max(0.0), lambda + m.sqrt() + 14.0);
-    integrate(density, low, high, 0.5, 1e-13)
+    integrate(density, (-14.0_f64).max(-lambda), m.sqrt() + 14.0, 0.5, 1e-13)
 }
 
 /// Bayes loss $\mathbb E\, \mathrm{tr\,Cov}(X|\tilde X) = R^2\, \mathbb E[1 - r_\nu(\kappa)^2]$.
@@ -102,7 +105,7 @@ pub fn softmax_rate(d: usize, radius: f64, sigma_z2: f64) -> f64 {
 /// $\mathbb E\, u^k \|X - f_{\rm opt}\|^2 / R^2$ at one query, with u the softmax weight over its mean.
 fn moment(d: usize, k: f64, kappa: f64) -> f64 {
     let nu = order(d);
-    let spread = ln_sphere_mean(nu, k * kappa) - k * ln_sphere_mean(nu, kappa);
+    let spread = ln_scaled_sphere_mean(nu, k * kappa) - k * ln_scaled_sphere_mean(nu, kappa);
     let a = bessel_ratio_complement(nu, kappa);
     let b = bessel_ratio_complement(nu, k * kappa);
     // 1 + r^2 - 2 r r' with r = 1 - a, r' = 1 - b, free of cancellation.
@@ -128,6 +131,9 @@ pub struct SoftmaxAsymptotics {
 /// let found = softmax_asymptotics(3, 1.0, 1e6);
 /// assert!((found.length - 1.0).abs() < 1e-4 && (found.along - 0.25).abs() < 1e-4);
 /// assert!(found.relative_variance < 1e-4);
+/// // Little noise: a cap of radius σ_Z/R around the projected query carries the weight, a share (σ_Z/R)^d.
+/// let length = |radius: f64| softmax_asymptotics(2, radius, 1.0).length;
+/// assert!((length(1e9) / length(1e8) / 100.0 - 1.0).abs() < 1e-9);
 /// ```
 pub fn softmax_asymptotics(d: usize, radius: f64, sigma_z2: f64) -> SoftmaxAsymptotics {
     let (lambda, nu) = (radius / sigma_z2.sqrt(), order(d));
@@ -135,7 +141,7 @@ pub fn softmax_asymptotics(d: usize, radius: f64, sigma_z2: f64) -> SoftmaxAsymp
     let constant = mean(&|kappa| moment(d, 2.0, kappa));
     // Across the query a token has $d\, r(2\kappa) / 2\kappa$ of its length squared.
     let across = mean(&|kappa| {
-        let spread = ln_sphere_mean(nu, 2.0 * kappa) - 2.0 * ln_sphere_mean(nu, kappa);
+        let spread = ln_scaled_sphere_mean(nu, 2.0 * kappa) - 2.0 * ln_scaled_sphere_mean(nu, kappa);
         let share = match kappa > 0.0 {
             true => d as f64 * bessel_ratio(nu, 2.0 * kappa) / (2.0 * kappa),
             false => d as f64 / (d as f64 + 1.0),
@@ -186,7 +192,7 @@ pub fn minimum_scatter(d: usize, radius: f64, sigma_z2: f64, prompts: f64) -> f6
 pub fn effective_share(d: usize, radius: f64, sigma_z2: f64) -> f64 {
     let norm = (radius * radius + (d as f64 + 1.0) * sigma_z2).sqrt();
     let (nu, kappa) = (order(d), radius * norm / sigma_z2);
-    (2.0 * ln_sphere_mean(nu, kappa) - ln_sphere_mean(nu, 2.0 * kappa)).exp()
+    (2.0 * ln_scaled_sphere_mean(nu, kappa) - ln_scaled_sphere_mean(nu, 2.0 * kappa)).exp()
 }
 
 /// The quadratic $a\gamma^2 - 2b\gamma + c$ that the loss of linear attention is on this sphere:

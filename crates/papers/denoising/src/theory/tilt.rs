@@ -28,7 +28,8 @@ pub struct Tilt {
 /// The two leading orders of the error of softmax attention at one query.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Asymptotics {
-    /// $T_2$, the limit of $L\,\mathbb E\|F_L - f\|^2$.
+    /// $T_2$, the limit of $L\,\mathbb E\|F_L - f\|^2$; this and L* are infinite where β is beyond what differences of
+    /// logarithms resolve.
     pub variance: f64,
     /// $L^* = T_3 / T_2$, a length: the error is $T_2 / L$ up to a share of about $2 L^* / L$.
     pub length: f64,
@@ -99,9 +100,15 @@ impl Prior {
             Ok([ln, distance2.max(0.0), tilt.second])
         };
         let ([ln2, two, second], [ln3, three, _]) = (moment(2.0)?, moment(3.0)?);
+        if once.ln_mass.abs() > MOST_LN_MASS {
+            return Ok(Asymptotics { variance: f64::INFINITY, length: f64::INFINITY, spread: two / second });
+        }
         Ok(Asymptotics { variance: ln2.exp() * two, length: (ln3 - ln2).exp() * three / two, spread: two / second })
     }
 }
+
+/// Largest logarithm of a mass whose multiples still have digits after their difference is taken: 1e-5 is lost.
+const MOST_LN_MASS: f64 = 1e10;
 
 /// $\ln \sum_a w_a M_\nu(\|k_a\mu_a + \beta R q\|) / M_\nu(k_a)$.
 fn ln_mass(c: &SphericalClusters, query: ArrayView1<f64>, beta: f64) -> f64 {

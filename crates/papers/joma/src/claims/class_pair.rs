@@ -1,6 +1,6 @@
 //! Tokens whose only common ancestor is the class label, which Theorem 5 leaves out.
 
-use super::setting::{affordable_tree, class_law, equal};
+use super::setting::{affordable_tree, class_law};
 use crate::quantities::{BRANCHES, CLASSES, DEPTH};
 use crate::theory::tree::{Parent, Tree, class_cooccurrence, cooccurrence};
 use attnlab_lab::prelude::*;
@@ -62,12 +62,8 @@ impl Claim for ClassPair {
             (_, true) => tree.probability(&[(l, true)])?,
             _ => class_cooccurrence(said_rho, depth as u32, &classes, &zeros[0], &zeros[1])?,
         };
-        Ok(equal(
-            said,
-            exact,
-            ROUNDING / tree.probability(&[(m, true)])?,
-            witness! { "rho" => rho, "formula" => said, "exact" => exact },
-        ))
+        let witness = witness! { "rho" => rho, "formula" => said, "exact" => exact };
+        Ok(Outcome::equal(said, exact, ROUNDING / tree.probability(&[(m, true)])?, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

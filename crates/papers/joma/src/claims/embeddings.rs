@@ -1,9 +1,10 @@
 //! JoMA's discussion of almost orthogonal embeddings (Appendix C): how many dimensions they take, and the
 //! additional terms of Theorem 1.
 
-use super::setting::{MOST_TRAINED, affordable, normal_state, random_layer, sizes};
+use super::setting::{MOST_TRAINED, affordable, layer_schema, normal_state, random_layer};
 use crate::dynamics::{Attention, Cause, Embeddings, Form, Run, account};
-use crate::quantities::{ACTIVATION, EMBEDDINGS, EPSILON, TOKENS};
+use crate::quantities::{EMBEDDINGS, EPSILON, NODES, SAMPLES, TOKENS};
+use attnlab_core::error::require;
 use attnlab_core::linalg::{normal_matrix, product, symmetric_eigen};
 use attnlab_core::stats::log_log_slope;
 use attnlab_lab::prelude::*;
@@ -56,14 +57,11 @@ impl Claim for NearOrthogonal {
     fn validate(&self, params: &Params) -> Result<()> {
         let (tokens, epsilon) = (params.real(EMBEDDINGS), params.get(EPSILON));
         let work = tokens * tokens * self.factor * epsilon.powi(-2) * tokens.ln();
-        if work > MOST_WORK {
-            let allowed = format!(
-                "must keep tokens^2 x dimensions, here {work:.1e}, at {MOST_WORK:.0e} or fewer with epsilon = \
-                 {epsilon}; a trial takes seconds there. Choose fewer tokens or a larger epsilon"
-            );
-            return Err(Error::invalid(EMBEDDINGS.name, tokens, allowed));
-        }
-        Ok(())
+        let allowed = format!(
+            "must keep tokens^2 x dimensions, here {work:.1e}, at {MOST_WORK:.0e} or fewer with epsilon = {epsilon}; \
+             a trial takes seconds there. Choose fewer tokens or a larger epsilon"
+        );
+        require(work <= MOST_WORK, EMBEDDINGS.name, tokens, allowed)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -140,20 +138,15 @@ impl Claim for EpsilonTerms {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = sizes();
-        schema.push(ACTIVATION.or("linear"));
-        schema
+        layer_schema("linear")
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        affordable(params, MOST_TRAINED)?;
+        affordable(params, &[NODES, SAMPLES], MOST_TRAINED)?;
         // ‖ε R‖ ≤ ε M keeps the matrix of inner products positive definite.
         let (tokens, most) = (params.get(TOKENS), OVERLAPS[OVERLAPS.len() - 1]);
-        if tokens as f64 * most >= 1.0 {
-            let allowed = format!("must be at most 33; inner products go up to {most}");
-            return Err(Error::invalid(TOKENS.name, tokens, allowed));
-        }
-        Ok(())
+        let allowed = format!("must be at most 33; inner products go up to {most}");
+        require(tokens as f64 * most < 1.0, TOKENS.name, tokens, allowed)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -6,6 +6,7 @@
 use crate::dynamics::{Feedback, Salient};
 use crate::quantities::{HIGH, LOW, TARGETS};
 use crate::theory::attention_entropy::VISIBLE;
+use attnlab_core::error::require;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 use attnlab_theory::measure::softmax_entropy;
@@ -109,11 +110,7 @@ impl Claim for EntropyRebound {
 
     fn validate(&self, params: &Params) -> Result<()> {
         let (low, high) = (params.get(LOW), params.get(HIGH));
-        if low > high {
-            let allowed = format!("must be a number > 0 and at most high = {high}");
-            return Err(Error::invalid(LOW.name, low, allowed));
-        }
-        Ok(())
+        require(low <= high, LOW.name, low, format!("must be a number > 0 and at most high = {high}"))
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

@@ -1,6 +1,6 @@
 //! (17): from the second hypothesis of Theorem 1 (3) to the rate of the logits.
 
-use super::setting::{activation, drawn_as, equal, inputs, normal_state, sizes};
+use super::setting::{activation, drawn_as, inputs, layer_schema, met, normal_state};
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::quantities::{ACTIVATION, NODES, SAMPLES, TOKENS};
 use attnlab_core::linalg::normal_matrix;
@@ -43,15 +43,8 @@ impl Eq17 {
             let first = x.column(0).to_owned().insert_axis(Axis(1));
             x = &first + &((x - &first) * self.different);
         }
-        let phi = activation(params)?;
-        Training::new(
-            Attention::Softmax,
-            phi,
-            2 * pairs,
-            x,
-            vec![1.0 / samples as f64; samples],
-            Backpropagated::Stationary(gradient),
-        )
+        let gradient = Backpropagated::Stationary(gradient);
+        Training::uniform(Attention::Softmax, activation(params)?, 2 * pairs, x, gradient)
     }
 }
 
@@ -61,19 +54,14 @@ impl Claim for Eq17 {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = sizes();
-        schema.push(ACTIVATION.or("linear"));
-        schema
+        layer_schema("linear")
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         // With another φ the pairs do not cancel, and the hypothesis fails by itself.
         let linear = params.get(ACTIVATION) == "linear" || self.per_node;
-        vec![Hypothesis::new(
-            "summed hypothesis",
-            "E[sum_k g h' bb^T] = b E[sum_k g h' b]^T: exact here for a linear activation",
-            if linear { 0.0 } else { -1.0 },
-        )]
+        let printed = "E[sum_k g h' bb^T] = b E[sum_k g h' b]^T: exact here for a linear activation";
+        vec![met("summed hypothesis", printed, linear)]
     }
 
     /// With one token b = 1, and with one sample the printed hypothesis holds for every node.
@@ -98,7 +86,7 @@ impl Claim for Eq17 {
             let reason = "nothing moves: all nodes are dead";
             return Ok(Outcome::uninformative(reason, witness));
         }
-        Ok(equal(off / terms, 0.0, TOLERANCE, witness))
+        Ok(Outcome::equal(off / terms, 0.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

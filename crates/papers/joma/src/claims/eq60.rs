@@ -1,8 +1,8 @@
 //! Eq. (60): the weight of a node moves along the embeddings of tokens and query.
 
-use super::setting::{MOST_TRAINED, Trained, affordable, equal, normal_state, random_layer, sizes, trained};
+use super::setting::{MOST_TRAINED, Trained, affordable, layer_schema, normal_state, random_layer, trained};
 use crate::dynamics::{Attention, Embeddings, Training};
-use crate::quantities::{ACTIVATION, NODES, SAMPLES};
+use crate::quantities::{NODES, SAMPLES};
 use attnlab_core::linalg::haar_basis;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::VectorField;
@@ -29,13 +29,11 @@ impl Claim for Eq60 {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = sizes();
-        schema.push(ACTIVATION.or("softplus"));
-        schema
+        layer_schema("softplus")
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        affordable(params, MOST_TRAINED)
+        affordable(params, &[NODES, SAMPLES], MOST_TRAINED)
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
@@ -70,7 +68,7 @@ impl Claim for Eq60 {
             let reason = "the weights hardly move: dead nodes";
             return Ok(Outcome::uninformative(reason, witness));
         }
-        Ok(equal(off, 0.0, ROUNDING * steps as f64 * size, witness))
+        Ok(Outcome::equal(off, 0.0, ROUNDING * steps as f64 * size, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -1,8 +1,8 @@
 //! The objective (9): the dynamics (2) climb it.
 
-use super::setting::{affordable, at_most, normal_state, random_layer, sizes};
+use super::setting::{affordable, layer_schema, normal_state, random_layer};
 use crate::dynamics::{Attention, Training};
-use crate::quantities::{ACTIVATION, NODES, SAMPLES};
+use crate::quantities::{NODES, SAMPLES};
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::VectorField;
@@ -35,13 +35,11 @@ impl Claim for Eq9 {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = sizes();
-        schema.push(ACTIVATION.or("softplus"));
-        schema
+        layer_schema("softplus")
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        affordable(params, MOST_WORK)
+        affordable(params, &[NODES, SAMPLES], MOST_WORK)
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
@@ -72,7 +70,7 @@ impl Claim for Eq9 {
         }
         let off = slopes.iter().map(|(i, slope)| (slope - rate[*i]).abs());
         let off = off.fold(0.0_f64, f64::max);
-        Ok(at_most(off / size, 0.0, TOLERANCE, witness))
+        Ok(Outcome::at_most(off / size, 0.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -1,6 +1,6 @@
 //! Footnote 1: the gradient Δ as token discriminancy times token frequency.
 
-use super::setting::equal;
+use super::setting::{met, probabilities};
 use crate::quantities::{INPUT_KIND, SAMPLES, TOKENS};
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
@@ -39,11 +39,9 @@ impl Sequences {
             (0..length).map(token).collect::<Vec<usize>>()
         };
         let sequences = (0..samples).map(|_| sequence(rng)).collect();
-        let weights: Vec<f64> = (0..samples).map(|_| 0.1 + rng.random::<f64>()).collect();
-        let sum: f64 = weights.iter().sum();
         Sequences {
             tokens: sequences,
-            probabilities: weights.iter().map(|w| w / sum).collect(),
+            probabilities: probabilities(samples, 0.1, rng),
             gradients: (0..samples).map(|_| StandardNormal.sample(rng)).collect(),
         }
     }
@@ -83,12 +81,8 @@ impl Claim for Footnote1 {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let frequency = params.get(INPUT_KIND) == "frequency";
-        vec![Hypothesis::new(
-            "frequency",
-            "x_l[i] is the empirical frequency of token l in sample i",
-            if frequency { 0.0 } else { -1.0 },
-        )]
+        let printed = "x_l[i] is the empirical frequency of token l in sample i";
+        vec![met("frequency", printed, params.get(INPUT_KIND) == "frequency")]
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -112,7 +106,7 @@ impl Claim for Footnote1 {
                 };
             }
         }
-        Ok(equal(off, 0.0, TOLERANCE, worst))
+        Ok(Outcome::equal(off, 0.0, TOLERANCE, worst))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

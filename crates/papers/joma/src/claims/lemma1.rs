@@ -1,6 +1,6 @@
 //! Lemma 1: what a node sees of isotropic inputs.
 
-use super::setting::{activation, drawn_as, equal, random_law};
+use super::setting::{activation, drawn_as, met, random_law};
 use crate::quantities::{ACTIVATION, DIM};
 use crate::theory::{Activation, Isotropic};
 use attnlab_lab::prelude::*;
@@ -47,12 +47,8 @@ pub(super) fn homogeneous(params: &Params) -> Hypothesis {
 
 /// The hypothesis that θ_2 exists for all laws that trials draw, some of which have no second moment.
 pub(super) fn moments(params: &Params) -> Hypothesis {
-    let bounded = activation(params).is_ok_and(Activation::has_bounded_slope);
-    Hypothesis::new(
-        "moments",
-        "theta_1 and theta_2 exist: psi bounded, as laws need not have more than a mean",
-        if bounded { 0.0 } else { -1.0 },
-    )
+    let printed = "theta_1 and theta_2 exist: psi bounded, as laws need not have more than a mean";
+    met("moments", printed, activation(params).is_ok_and(Activation::has_bounded_slope))
 }
 
 impl Claim for Lemma1 {
@@ -96,15 +92,11 @@ impl Claim for Lemma1 {
         };
         let said = (first, self.second * second);
         let off = (said.0 - theta1).abs().max((said.1 - theta2).abs());
-        Ok(equal(
-            off,
-            0.0,
-            TOLERANCE,
-            witness! {
-                "law" => format!("{:?}", law.radial()), "r" => r, "length_in_span" => s, "length" => length,
-                "exact" => [theta1, theta2], "said" => [said.0, said.1],
-            },
-        ))
+        let witness = witness! {
+            "law" => format!("{:?}", law.radial()), "r" => r, "length_in_span" => s, "length" => length,
+            "exact" => [theta1, theta2], "said" => [said.0, said.1],
+        };
+        Ok(Outcome::equal(off, 0.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -139,12 +131,8 @@ impl Claim for Marginal {
             false => law.density_by_integral(y),
         };
         let exact = law.density(y);
-        Ok(equal(
-            said * (1.0 + self.change) / exact,
-            1.0,
-            MARGINAL_TOLERANCE,
-            witness! { "n" => dim, "law" => format!("{:?}", law.radial()), "y" => y },
-        ))
+        let witness = witness! { "n" => dim, "law" => format!("{:?}", law.radial()), "y" => y };
+        Ok(Outcome::equal(said * (1.0 + self.change) / exact, 1.0, MARGINAL_TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -4,10 +4,11 @@
 //! rate, $d_1^\top d_2$ has the mean $|d|^2$, d the deviation of the true rate: it sees every direction, and noise
 //! adds nothing to it.
 
-use super::setting::{activation, drawn_as};
+use super::setting::{activation, drawn_as, probabilities};
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::quantities::{ACTIVATION, DRAWN_INPUTS, INPUT_DIM, LENGTH};
 use crate::theory::{Activation, Isotropic, Radial};
+use attnlab_core::error::require;
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
@@ -63,14 +64,13 @@ impl Case {
             // With a finite variance, so that averages of drawn inputs converge.
             _ => Radial::Student { nu: 5.0 },
         };
-        let weights: Vec<f64> = (0..COMPONENTS).map(|_| 0.2 + rng.random::<f64>()).collect();
-        let sum: f64 = weights.iter().sum();
+        let shares = probabilities(COMPONENTS, 0.2, rng);
         let direction = normal_matrix(dim, 1, rng).column(0).to_owned();
         let length = direction.dot(&direction).sqrt();
         Ok(Case {
             law: Isotropic::new(radial, dim)?,
             centres: normal_matrix(dim, COMPONENTS, rng),
-            shares: weights.iter().map(|w| w / sum).collect(),
+            shares,
             gradients: (0..COMPONENTS).map(|_| 0.5 + rng.random::<f64>()).collect(),
             v: direction * (size / length),
             xi: rng.random_range(-1.0..1.0),
@@ -107,9 +107,7 @@ impl Case {
             g[[0, i]] = self.gradients[j];
         }
         // Linear attention with z = 1 is uniform attention: b = x.
-        let gradient = Backpropagated::Stationary(g);
-        let equal = vec![1.0 / samples as f64; samples];
-        let layer = Training::new(Attention::Linear, phi, 1, x, equal, gradient)?;
+        let layer = Training::uniform(Attention::Linear, phi, 1, x, Backpropagated::Stationary(g))?;
         let mut state = self.v.to_vec();
         state.push(self.xi);
         state.resize(layer.dim(), 1.0);
@@ -159,14 +157,11 @@ impl Claim for Lemma2 {
 
     fn validate(&self, params: &Params) -> Result<()> {
         let (dim, samples) = (params.get(INPUT_DIM), params.get(DRAWN_INPUTS));
-        if dim * samples > MOST_WORK {
-            let allowed = format!(
-                "must keep samples x dim at {MOST_WORK} or fewer with dim = {dim}; a trial takes seconds \
-                 there. Choose smaller sizes, and more trials"
-            );
-            return Err(Error::invalid(DRAWN_INPUTS.name, samples, allowed));
-        }
-        Ok(())
+        let allowed = format!(
+            "must keep samples x dim at {MOST_WORK} or fewer with dim = {dim}; a trial takes seconds there. Choose \
+             smaller sizes, and more trials"
+        );
+        require(dim * samples <= MOST_WORK, DRAWN_INPUTS.name, samples, allowed)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

@@ -1,7 +1,7 @@
 //! Lemmas 3 and 5: integrals and derivatives of θ_1 and θ_2.
 
 use super::lemma1::homogeneous;
-use super::setting::{activation, drawn_as, equal, random_law};
+use super::setting::{activation, drawn_as, random_law};
 use crate::quantities::{ACTIVATION, DIM};
 use crate::theory::Isotropic;
 use attnlab_core::quadrature::integrate;
@@ -101,7 +101,7 @@ impl Claim for Integral {
         let pieces = ends.windows(2);
         let integral: f64 = pieces.map(|w| integrate(theta1, w[0], w[1], 0.5, ACCURACY)).sum();
         let witness = witness! { "law" => format!("{:?}", law.radial()), "from" => a, "to" => b };
-        Ok(equal(f(b) - f(a), integral, TOLERANCE, witness))
+        Ok(Outcome::equal(f(b) - f(a), integral, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -199,13 +199,11 @@ impl Claim for Lemma5 {
         let factor = self.factor * (plus + self.lower * minus);
         let said = (factor * law.density(r), -factor * r * law.density(r));
         let off = (said.0 - slope1).abs().max((said.1 - slope2).abs());
-        Ok(equal(
-            off,
-            0.0,
-            SLOPE_TOLERANCE,
-            witness! { "law" => format!("{:?}", law.radial()), "r" => r, "by_differences" => [slope1, slope2],
-            "said" => [said.0, said.1] },
-        ))
+        let witness = witness! {
+            "law" => format!("{:?}", law.radial()), "r" => r, "by_differences" => [slope1, slope2],
+            "said" => [said.0, said.1],
+        };
+        Ok(Outcome::equal(off, 0.0, SLOPE_TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -1,7 +1,7 @@
 //! Lemma 3, last sentence: F vanishes at -∞.
 
 use super::lemma1::homogeneous;
-use super::setting::{activation, equal, random_law};
+use super::setting::{activation, random_law};
 use crate::quantities::{ACTIVATION, DIM};
 use attnlab_core::quadrature::integrate;
 use attnlab_lab::prelude::*;
@@ -65,7 +65,7 @@ impl Claim for Lemma3Limit {
         };
         // F ≥ 0 up to the tolerance follows where F(-∞) = 0, as θ_1 ≥ 0.
         let limit = if f < -TOLERANCE { f64::NAN } else { f - integral };
-        Ok(equal(limit, self.limit, TOLERANCE, witness))
+        Ok(Outcome::equal(limit, self.limit, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -1,6 +1,6 @@
 //! Eqs. (94) to (98) and (104): the joint law of two variables of a latent tree, edges and depths unequal.
 
-use super::setting::equal;
+use super::setting::class_law;
 use crate::quantities::CLASSES;
 use crate::theory::tree::{Parent, Tree};
 use attnlab_core::rng::Generator;
@@ -34,8 +34,7 @@ struct Chains {
 
 impl Chains {
     fn draw(classes: usize, rng: &mut Generator) -> Result<Self> {
-        let weights: Vec<f64> = (0..classes).map(|_| rng.random::<f64>() + 1e-3).collect();
-        let sum: f64 = weights.iter().sum();
+        let law = class_law(classes, rng);
         let zero = (0..classes).map(|_| rng.random()).collect();
         let mut parents = vec![Parent::Class { zero }];
         let chain = |from: usize, edges: usize, parents: &mut Vec<Parent>, rng: &mut Generator| {
@@ -55,7 +54,7 @@ impl Chains {
             chains.push(chain(ancestor, edges, &mut parents, rng));
         }
         Ok(Chains {
-            tree: Tree::new(weights.iter().map(|w| w / sum).collect(), parents)?,
+            tree: Tree::new(law, parents)?,
             ancestor,
             ends: [chains[0].0, chains[1].0],
             rho: [chains[0].1, chains[1].1],
@@ -94,7 +93,7 @@ impl Claim for Pair {
             }
         }
         let witness = witness! { "rho" => chains.rho, "rho_c" => rho_c, "exact" => exact, "said" => said };
-        Ok(equal(off, 0.0, TOLERANCE, witness))
+        Ok(Outcome::equal(off, 0.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -3,6 +3,7 @@
 use crate::dynamics::{Attention, Backpropagated, Embeddings, Training};
 use crate::quantities::{ACTIVATION, BRANCHES, DEPTH, NODES, SAMPLES, SETTING, TOKENS};
 use crate::theory::{Activation, Isotropic, Radial};
+use attnlab_core::error::require;
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
@@ -28,23 +29,25 @@ pub(super) fn figure_temperature(params: &Params) -> f64 {
 /// Names the depth.
 pub(super) fn affordable_tree(params: &Params, most: u64) -> Result<()> {
     let (branches, depth) = (params.get(BRANCHES) as u64, params.get(DEPTH) as u32);
-    if branches.pow(depth - 1) > most {
-        let allowed = format!("must keep branches^(depth - 1) at {most} tokens or fewer with branches = {branches}");
-        return Err(Error::invalid(DEPTH.name, depth, allowed));
-    }
-    Ok(())
+    let allowed = format!("must keep branches^(depth - 1) at {most} tokens or fewer with branches = {branches}");
+    require(branches.pow(depth - 1) <= most, DEPTH.name, depth, allowed)
 }
 
-/// A random law of the class, no class of probability near 0.
-pub(super) fn class_law(classes: usize, rng: &mut Generator) -> Vec<f64> {
-    let weights: Vec<f64> = (0..classes).map(|_| rng.random::<f64>() + 1e-3).collect();
+/// Random probabilities, in proportion to `least` plus numbers that are uniform on [0, 1).
+pub(super) fn probabilities(count: usize, least: f64, rng: &mut Generator) -> Vec<f64> {
+    let weights: Vec<f64> = (0..count).map(|_| least + rng.random::<f64>()).collect();
     let sum: f64 = weights.iter().sum();
     weights.iter().map(|w| w / sum).collect()
 }
 
-/// The parameters $M_C$, K and number of samples of a random layer.
-pub(super) fn sizes() -> Schema {
-    vec![TOKENS.or(6), NODES.or(3), SAMPLES.or(9)]
+/// A random law of the class, no class of probability near 0.
+pub(super) fn class_law(classes: usize, rng: &mut Generator) -> Vec<f64> {
+    probabilities(classes, 1e-3, rng)
+}
+
+/// The parameters $M_C$, K, number of samples and φ of a random layer.
+pub(super) fn layer_schema(activation: &'static str) -> Schema {
+    vec![TOKENS.or(6), NODES.or(3), SAMPLES.or(9), ACTIVATION.or(activation)]
 }
 
 /// The activation φ.
@@ -55,24 +58,26 @@ pub(super) fn activation(params: &Params) -> Result<Activation> {
     Activation::parse(params.get(ACTIVATION))
 }
 
-/// Refuses a layer of more than `most` products M_C K n, the work of one evaluation of its rates.
+/// Refuses a layer of more than `most` products of M_C and these sizes, the work of one evaluation of its rates.
 ///
 /// # Errors
 /// Names the number of tokens and the largest product.
-pub(super) fn affordable(params: &Params, most: usize) -> Result<()> {
-    let [tokens, nodes, samples] = [TOKENS, NODES, SAMPLES].map(|size| params.get(size));
-    if tokens * nodes * samples > most {
-        let allowed = format!(
-            "must keep tokens x nodes x samples at {most} or fewer with nodes = {nodes} and samples = \
-             {samples}; a trial takes seconds there. Choose smaller sizes"
-        );
-        return Err(Error::invalid(TOKENS.name, tokens, allowed));
-    }
-    Ok(())
+pub(super) fn affordable(params: &Params, sizes: &[Quantity<usize>], most: usize) -> Result<()> {
+    let tokens = params.get(TOKENS);
+    let work = sizes.iter().fold(tokens, |work, size| work * params.get(*size));
+    let factors: String = sizes.iter().map(|size| format!(" x {}", size.name)).collect();
+    let given: Vec<String> = sizes.iter().map(|size| format!("{} = {}", size.name, params.get(*size))).collect();
+    let allowed = format!(
+        "must keep tokens{factors} at {most} or fewer with {}; a trial takes seconds there. Choose smaller sizes",
+        given.join(" and ")
+    );
+    require(work <= most, TOKENS.name, tokens, allowed)
 }
 
 /// The largest M_C K n of a layer that is trained: some hundred steps of its flow then take a second.
 pub(super) const MOST_TRAINED: usize = 6000;
+/// The largest M_C n of a single node that is trained from zero.
+pub(super) const MOST_OF_NODE: usize = 8000;
 
 /// Random input frequencies (M_C, n), positive and of sum 1 per sample.
 pub(super) fn inputs(tokens: usize, samples: usize, streams: &Streams) -> Array2<f64> {
@@ -106,14 +111,7 @@ pub(super) fn random_layer(
     } else {
         Backpropagated::Stationary(normal_matrix(nodes, samples, &mut streams.part("gradient", 0)))
     };
-    Training::new(
-        attention,
-        activation(params)?,
-        nodes,
-        inputs(tokens, samples, streams),
-        vec![1.0 / samples as f64; samples],
-        gradient,
-    )
+    Training::uniform(attention, activation(params)?, nodes, inputs(tokens, samples, streams), gradient)
 }
 
 /// The same layer under embeddings with the inner products `context` of any two, and `query` with the query.
@@ -156,7 +154,7 @@ pub(super) fn normal_state(size: usize, scale: f64, streams: &Streams) -> Vec<f6
 }
 
 /// One of the laws among which trials draw: all with finite θ_2, log-concave and not.
-pub(super) fn random_law(dim: usize, rng: &mut attnlab_core::rng::Generator) -> Result<Isotropic> {
+pub(super) fn random_law(dim: usize, rng: &mut Generator) -> Result<Isotropic> {
     let radial = match rng.random_range(0..3) {
         0 => Radial::Gaussian,
         1 => Radial::Ball,
@@ -165,17 +163,12 @@ pub(super) fn random_law(dim: usize, rng: &mut attnlab_core::rng::Generator) -> 
     Isotropic::new(radial, dim)
 }
 
+/// A hypothesis that holds or not, with the margin 0 or -1.
+pub(super) fn met(name: &'static str, printed: &'static str, holds: bool) -> Hypothesis {
+    Hypothesis::new(name, printed, if holds { 0.0 } else { -1.0 })
+}
+
 /// Mutants that see the draws of the claim `id`: a printed statement and its corrected form share them.
 pub(super) fn drawn_as(id: &'static str, mutants: Vec<Mutant>) -> Vec<Mutant> {
     mutants.into_iter().map(|mutant| mutant.drawn_as(id)).collect()
-}
-
-/// The outcome of two numbers that should be the same to `tol`.
-pub(super) fn equal(lhs: f64, rhs: f64, tol: f64, witness: Witness) -> Outcome {
-    Outcome::Gap { lhs, rhs, tol, relation: Relation::Equal, witness }
-}
-
-/// The outcome of one number that should be at most another, to `tol`.
-pub(super) fn at_most(lhs: f64, rhs: f64, tol: f64, witness: Witness) -> Outcome {
-    Outcome::Gap { lhs, rhs, tol, relation: Relation::AtMost, witness }
 }

@@ -1,5 +1,6 @@
 //! Pattern superposition, Section E.4.
 
+use super::setting::probabilities;
 use crate::dynamics::Embeddings;
 use crate::quantities::PATTERN_TOKENS;
 use attnlab_core::linalg::haar_basis;
@@ -61,10 +62,8 @@ impl Claim for Superposition {
         }
         let mut context = |from: usize, to: usize| {
             let mut b = Array1::<f64>::zeros(embeddings.nrows());
-            let weights: Vec<f64> = (from..to).map(|_| rng.random::<f64>() + 0.01).collect();
-            let sum: f64 = weights.iter().sum();
-            for (l, x) in (from..to).zip(&weights) {
-                b.scaled_add(x / sum, &embeddings.column(l));
+            for (l, share) in (from..to).zip(probabilities(to - from, 0.01, &mut rng)) {
+                b.scaled_add(share, &embeddings.column(l));
             }
             b
         };

@@ -5,12 +5,12 @@
 
 use super::lemma1::homogeneous;
 use super::setting::{
-    MOST_TRAINED, activation, affordable, drawn_as, equal, normal_state, random_layer, sizes, with_coherence,
+    MOST_TRAINED, activation, affordable, drawn_as, layer_schema, normal_state, probabilities, random_layer,
+    with_coherence,
 };
 use crate::dynamics::{Account, Attention, Backpropagated, Cause, Embeddings, Form, Run, Training, account};
-use crate::quantities::{
-    ACTIVATION, BACKPROPAGATED, COHERENCE, DATA, NODES, QUERY_OVERLAP, SAMPLES, STEP, TOKENS, UNTIL,
-};
+use crate::quantities::{BACKPROPAGATED, COHERENCE, DATA, NODES, QUERY_OVERLAP, SAMPLES, STEP, TOKENS, UNTIL};
+use attnlab_core::error::require;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method};
 use ndarray::Array2;
@@ -109,8 +109,8 @@ impl Claim for Theorem1 {
 
     fn schema(&self) -> Schema {
         let (phi, gradient) = if self.softmax() { ("linear", "stationary") } else { ("relu", "positive") };
-        let mut schema = sizes();
-        schema.extend([ACTIVATION.or(phi), BACKPROPAGATED.or(gradient)]);
+        let mut schema = layer_schema(phi);
+        schema.push(BACKPROPAGATED.or(gradient));
         if self.softmax() {
             schema.push(DATA.or("exact"));
         }
@@ -119,21 +119,17 @@ impl Claim for Theorem1 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        if self.softmax() && params.get(DATA) == "exact" && params.get(BACKPROPAGATED) != "stationary" {
-            let given = params.get(BACKPROPAGATED);
-            let allowed = "must be stationary when data = exact; these data give the gradient";
-            return Err(Error::invalid(BACKPROPAGATED.name, given, allowed));
-        }
+        let (exact, gradient) = (self.softmax() && params.get(DATA) == "exact", params.get(BACKPROPAGATED));
+        let allowed = "must be stationary when data = exact; these data give the gradient";
+        require(!exact || gradient == "stationary", BACKPROPAGATED.name, gradient, allowed)?;
         let (step, until) = (params.get(STEP), params.get(UNTIL));
-        if step != 0.0 && until / step > MOST_STEPS {
-            let least = until / MOST_STEPS;
-            let allowed = format!(
-                "must be 0 or at least {least}, a {MOST_STEPS}th of until = {until}; more steps take \
-                 minutes. Choose 0 for the flow, or a smaller until"
-            );
-            return Err(Error::invalid(STEP.name, step, allowed));
-        }
-        affordable(params, MOST_TRAINED)?;
+        let least = until / MOST_STEPS;
+        let allowed = format!(
+            "must be 0 or at least {least}, a {MOST_STEPS}th of until = {until}; more steps take minutes. Choose 0 for \
+             the flow, or a smaller until"
+        );
+        require(step == 0.0 || until / step <= MOST_STEPS, STEP.name, step, allowed)?;
+        affordable(params, &[NODES, SAMPLES], MOST_TRAINED)?;
         Embeddings::coherent(params.get(TOKENS), params.get(COHERENCE), params.get(QUERY_OVERLAP)).map(|_| ())
     }
 
@@ -179,7 +175,7 @@ impl Claim for Theorem1 {
             let reason = "the weights hardly move: dead nodes, or a short time";
             return Ok(Outcome::uninformative(reason, evidence(&account)));
         }
-        Ok(equal(account.drift, 0.0, CONSERVED, evidence(&account)))
+        Ok(Outcome::equal(account.drift, 0.0, CONSERVED, evidence(&account)))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -204,9 +200,7 @@ fn data_of_3(params: &Params) -> Hypothesis {
 fn exact_layer(params: &Params, streams: &Streams) -> Result<Training> {
     let (tokens, nodes) = (params.get(TOKENS), params.get(NODES));
     let mut rng = streams.part("exact", 0);
-    let weights: Vec<f64> = (0..tokens).map(|_| 0.1 + rng.random::<f64>()).collect();
-    let sum: f64 = weights.iter().sum();
-    let p: Vec<f64> = weights.iter().map(|w| w / sum).collect();
+    let p = probabilities(tokens, 0.1, &mut rng);
     let scale: Vec<f64> = (0..nodes).map(|_| 0.1 + rng.random::<f64>()).collect();
     let gradient = Array2::from_shape_fn((nodes, tokens), |(k, l)| scale[k] / p[l].sqrt());
     Training::new(

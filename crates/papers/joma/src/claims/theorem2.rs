@@ -1,10 +1,11 @@
 //! Theorem 2: a linear activation under exp attention, trained from zero.
 
-use super::setting::{drawn_as, equal, inputs};
+use super::setting::{MOST_OF_NODE, affordable, drawn_as, inputs};
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::quantities::{SAMPLES, TOKENS};
 use crate::theory::{Activation, linear};
 use attnlab_core::linalg::normal_matrix;
+use attnlab_lab::experiment::draw::ends;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use std::f64::consts::SQRT_2;
@@ -47,8 +48,6 @@ const TOLERANCE: f64 = 1e-9;
 const BLOWN_UP: f64 = 5.0;
 /// The rest of the integral at [`BLOWN_UP`], erfc(5/√2) = 5.8e-7 of the time, and the integrator's error, below 1e-8.
 const BLOW_UP_TOLERANCE: f64 = 6e-7;
-/// Largest product of tokens and samples.
-const MOST_WORK: usize = 8000;
 
 impl Claim for Theorem2 {
     fn sheet(&self) -> &'static Sheet {
@@ -64,15 +63,7 @@ impl Claim for Theorem2 {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        let (tokens, samples) = (params.get(TOKENS), params.get(SAMPLES));
-        if tokens * samples > MOST_WORK {
-            let allowed = format!(
-                "must keep tokens x samples at {MOST_WORK} or fewer with samples = {samples}; a trial takes \
-                 seconds there. Choose smaller sizes"
-            );
-            return Err(Error::invalid(TOKENS.name, tokens, allowed));
-        }
-        Ok(())
+        affordable(params, &[SAMPLES], MOST_OF_NODE)
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {
@@ -84,14 +75,7 @@ impl Claim for Theorem2 {
         let x = inputs(tokens, samples, streams);
         let g = normal_matrix(1, samples, &mut streams.part("gradient", 0));
         let delta = (x.dot(&g.row(0)) / samples as f64).to_vec();
-        let layer = Training::new(
-            Attention::Exp,
-            Activation::LINEAR,
-            1,
-            x,
-            vec![1.0 / samples as f64; samples],
-            Backpropagated::Stationary(g),
-        )?;
+        let layer = Training::uniform(Attention::Exp, Activation::LINEAR, 1, x, Backpropagated::Stationary(g))?;
         let end = linear::blow_up(&delta);
         let flow = Flow::new(Method::Tsit45).within(1e-12);
         if let Statement::Winner = self.statement {
@@ -105,9 +89,8 @@ impl Claim for Theorem2 {
         // The invariant times Δ_l, so that tokens of next to no gradient do not divide by it.
         let off = |(v, d): (&f64, &f64)| (quantity(*v) / top - d / delta[winner]).abs();
         let off = v.iter().zip(&delta).map(off).fold(0.0, f64::max);
-        let ratios = v.iter().zip(&delta).map(|(v, d)| quantity(*v) / d);
-        let (low, high) = ends(&ratios.collect::<Vec<f64>>());
-        Ok(equal(off, 0.0, TOLERANCE, witness! { "least" => low, "largest" => high, "steps" => path.steps }))
+        let (low, high) = ends(v.iter().zip(&delta).map(|(v, d)| quantity(*v) / d));
+        Ok(Outcome::equal(off, 0.0, TOLERANCE, witness! { "least" => low, "largest" => high, "steps" => path.steps }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -119,13 +102,8 @@ impl Claim for Theorem2 {
 }
 
 /// The place of the largest |Δ|.
-fn largest_place(delta: &[f64]) -> usize {
+pub(super) fn largest_place(delta: &[f64]) -> usize {
     (0..delta.len()).max_by(|a, b| delta[*a].abs().total_cmp(&delta[*b].abs())).unwrap_or(0)
-}
-
-fn ends(values: &[f64]) -> (f64, f64) {
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    (low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
 /// The outcome of the remark: how far the time of the blow-up and the places of the others are off, both
@@ -148,5 +126,6 @@ fn winner(layer: &Training, flow: &Flow, delta: &[f64], said: f64) -> Result<Out
     for (v, d) in others {
         off = off.max((libm::erf(v / SQRT_2) - libm::erf(limit(*d) / SQRT_2)).abs());
     }
-    Ok(equal(off, 0.0, BLOW_UP_TOLERANCE, witness! { "time" => time, "said" => said, "v" => v.column(0).to_vec() }))
+    let witness = witness! { "time" => time, "said" => said, "v" => v.column(0).to_vec() };
+    Ok(Outcome::equal(off, 0.0, BLOW_UP_TOLERANCE, witness))
 }

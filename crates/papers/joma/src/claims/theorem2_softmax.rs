@@ -3,7 +3,8 @@
 //! With A[i] the same for all samples, $\dot v = \Delta \circ e^z / A(t)$; with b̄ of equal entries, (17) gives
 //! $z_l = v_l^2/2 - \|v\|^2/(2M_C)$, so that $\dot v_l = \Delta_l e^{v_l^2/2}$ times a factor that all tokens share.
 
-use super::setting::{equal, inputs};
+use super::setting::{MOST_OF_NODE, affordable, inputs, met};
+use super::theorem2::largest_place;
 use crate::quantities::{MEAN_ATTENTION, NORMALIZER, SAMPLES, TOKENS};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
@@ -31,8 +32,6 @@ const READ_AT: f64 = 2.0;
 const UNTIL: f64 = 20.0;
 /// Accuracy of erf(v/√2) along the flow, in which errors do not grow: 1e-12 over some hundred steps.
 const TOLERANCE: f64 = 1e-9;
-/// Largest product of tokens and samples.
-const MOST_WORK: usize = 8000;
 
 /// The flow of (v, z) for one node: v by (11), z by (17) with the mean attention of the hypothesis or its own.
 struct Remark {
@@ -87,27 +86,15 @@ impl Claim for Theorem2Softmax {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        let (tokens, samples) = (params.get(TOKENS), params.get(SAMPLES));
-        if tokens * samples > MOST_WORK {
-            let allowed = format!(
-                "must keep tokens x samples at {MOST_WORK} or fewer with samples = {samples}; a trial takes \
-                 seconds there. Choose smaller sizes"
-            );
-            return Err(Error::invalid(TOKENS.name, tokens, allowed));
-        }
-        Ok(())
+        affordable(params, &[SAMPLES], MOST_OF_NODE)
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let margin = |holds: bool| if holds { 0.0 } else { -1.0 };
         let common = params.get(NORMALIZER) == "common" || params.get(SAMPLES) == 1;
+        let equal = params.get(MEAN_ATTENTION) == "equal";
         vec![
-            Hypothesis::new("constant normalization", "A[i] remains constant across samples", margin(common)),
-            Hypothesis::new(
-                "equal mean attention",
-                "all elements of b_m are the same",
-                margin(params.get(MEAN_ATTENTION) == "equal"),
-            ),
+            met("constant normalization", "A[i] remains constant across samples", common),
+            met("equal mean attention", "all elements of b_m are the same", equal),
         ]
     }
 
@@ -123,7 +110,7 @@ impl Claim for Theorem2Softmax {
         let delta = x.dot(&gradient);
         let largest = delta.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
         gradient /= largest;
-        let delta = delta / largest;
+        let delta = (delta / largest).to_vec();
         let equal_mean = || {
             let mut mean = Array1::from_elem(tokens, 1.0 / tokens as f64);
             mean[0] *= 1.0 + self.excess;
@@ -143,13 +130,12 @@ impl Claim for Theorem2Softmax {
             Some((time, state)) => (*time, state.clone()),
             None => (UNTIL, path.end().to_vec()),
         };
-        let winner = (0..tokens).max_by(|a, b| delta[*a].abs().total_cmp(&delta[*b].abs()));
-        let winner = winner.unwrap_or(0);
+        let winner = largest_place(&delta);
         let quantity = |l: usize| libm::erf(end[l] / self.scale);
         // The invariant times Δ_l, so that tokens of next to no gradient do not divide by it.
         let off = |l: usize| (quantity(l) / quantity(winner) - delta[l] / delta[winner]).abs();
         let off = (0..tokens).map(off).fold(0.0, f64::max);
-        Ok(equal(off, 0.0, TOLERANCE, witness! { "time" => time, "v" => &end[..tokens], "gradient" => delta.to_vec() }))
+        Ok(Outcome::equal(off, 0.0, TOLERANCE, witness! { "time" => time, "v" => &end[..tokens], "gradient" => delta }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -6,7 +6,7 @@
 //! to (100); from (101) on it writes $(1 + p_{k|0})/2$ for the probability $p_{k|0}$, as if that were a
 //! correlation. See [`tree`](crate::theory::tree).
 
-use super::setting::{affordable_tree, class_law, drawn_as, equal};
+use super::setting::{affordable_tree, class_law, drawn_as};
 use crate::quantities::{BRANCHES, CLASSES, DEPTH};
 use crate::theory::tree::{Tree, cooccurrence, cooccurrence_printed};
 use attnlab_lab::prelude::*;
@@ -72,14 +72,8 @@ impl Claim for Cooccurrence {
         let said_height = height + self.shift;
         let said_rho = self.factor * rho;
         let said = formula(said_rho, depth + self.shift, said_height, &said_classes, &zero)?;
-        Ok(equal(
-            said,
-            exact,
-            ROUNDING / tree.probability(&[(first, true)])?,
-            witness! {
-                "rho" => rho, "height" => height, "formula" => said, "exact" => exact,
-            },
-        ))
+        let witness = witness! { "rho" => rho, "height" => height, "formula" => said, "exact" => exact };
+        Ok(Outcome::equal(said, exact, ROUNDING / tree.probability(&[(first, true)])?, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -1,6 +1,6 @@
 //! Lemmas 8 and 9 on latent trees, and Eq. (8).
 
-use super::setting::{at_most, drawn_as, equal};
+use super::setting::drawn_as;
 use crate::theory::tree::{Parent, Tree, cooccurrence};
 use attnlab_lab::prelude::*;
 use rand::RngExt;
@@ -120,7 +120,7 @@ impl TreeLaw {
         let vector = apply(&first, p(b)).into_iter().zip(p(product));
         let symmetric = [(first[0][1], first[1][0])];
         let pairs = entries.chain(ones).chain(vector).chain(symmetric);
-        equal(off(pairs), 0.0, LEMMA8_TOLERANCE, witness! { "rho" => [a, b] })
+        Outcome::equal(off(pairs), 0.0, LEMMA8_TOLERANCE, witness! { "rho" => [a, b] })
     }
 
     fn lemma9(&self, chain: &[f64]) -> Result<Outcome> {
@@ -140,7 +140,7 @@ impl TreeLaw {
             }
         }
         let witness = witness! { "rho" => chain };
-        Ok(equal(off(pairs), 0.0, LEMMA9_TOLERANCE, witness))
+        Ok(Outcome::equal(off(pairs), 0.0, LEMMA9_TOLERANCE, witness))
     }
 
     fn limit(&self, depth: u32, height: u32) -> Result<Outcome> {
@@ -152,6 +152,6 @@ impl TreeLaw {
         let witness = witness! { "L" => depth, "H" => height, "exact" => exact, "said" => said };
         // The expansion runs in powers of Lε.
         let bound = (l * EPSILON).powi(2);
-        Ok(at_most((exact - said).abs(), bound, LIMIT_ROUNDING, witness))
+        Ok(Outcome::at_most((exact - said).abs(), bound, LIMIT_ROUNDING, witness))
     }
 }

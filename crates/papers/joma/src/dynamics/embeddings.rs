@@ -1,6 +1,6 @@
 //! Embeddings of tokens: orthonormal as the paper assumes, or with given inner products.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use ndarray::{Array1, Array2, s};
 
 /// Embeddings of the contextual tokens and of the query.
@@ -26,10 +26,7 @@ impl Embeddings {
     /// Inner products that no unit vectors have.
     pub fn coherent(tokens: usize, context: f64, query: f64) -> Result<Self> {
         let m = tokens as f64;
-        if !(0.0..1.0).contains(&context) {
-            let allowed = "must be a number in [0, 1)";
-            return Err(Error::invalid("coherence", context, allowed));
-        }
+        require((0.0..1.0).contains(&context), "coherence", context, "must be a number in [0, 1)")?;
         // U = a I + (b/M) 11ᵀ has UᵀU = a² I + (...) 11ᵀ.
         let a = (1.0 - context).sqrt();
         let sum = (1.0 - context + m * context).sqrt();
@@ -39,11 +36,8 @@ impl Embeddings {
         top += (sum - a) / m;
         // Every column has the inner product `sum` / √M with the unit vector 1/√M.
         let along = query * m.sqrt() / sum;
-        if along.is_nan() || along.abs() >= 1.0 {
-            let most = sum / m.sqrt();
-            let allowed = format!("must be a number in (-{most}, {most})");
-            return Err(Error::invalid("query_overlap", query, allowed));
-        }
+        let most = sum / m.sqrt();
+        require(along.abs() < 1.0, "query_overlap", query, format!("must be a number in (-{most}, {most})"))?;
         let mut first = embeddings.query.slice_mut(s![..tokens]);
         first.fill(along / m.sqrt());
         embeddings.query[tokens] = (1.0 - along * along).sqrt();

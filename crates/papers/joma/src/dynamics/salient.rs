@@ -1,6 +1,6 @@
 //! Eq. (6), the nonlinear dynamics with attention: salient components first.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_theory::dynamics::flow::VectorField;
 
 /// $\dot v = (\mu - v) \circ e^{v^2/T}$ in the coordinates $\ell = \ln(1/\delta)$, δ = 1 - v/μ, in which it is
@@ -41,9 +41,7 @@ impl Salient {
     /// # Errors
     /// No targets, or one that is 0 or not finite: δ is then undefined.
     pub fn new(mu: Vec<f64>) -> Result<Self> {
-        if mu.is_empty() {
-            return Err(Error::invalid("mu", "[]", "must hold at least one number"));
-        }
+        require(!mu.is_empty(), "mu", "[]", "must hold at least one number")?;
         if let Some((i, bad)) = mu.iter().enumerate().find(|(_, m)| **m == 0.0 || !m.is_finite()) {
             return Err(Error::invalid(format!("mu[{i}]"), bad, "must be a finite number, not 0"));
         }

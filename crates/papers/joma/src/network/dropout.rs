@@ -1,6 +1,6 @@
 //! Dropout: entries set to zero at random in training.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::linalg::Real;
 use attnlab_core::rng::Generator;
 use ndarray::{Array2, ShapeBuilder};
@@ -18,9 +18,7 @@ impl Dropout {
     /// # Errors
     /// When the share is outside [0, 1).
     pub fn new(share: f64, generator: Generator) -> Result<Self> {
-        if !(0.0..1.0).contains(&share) {
-            return Err(Error::invalid("dropout", share, "must be in [0, 1)"));
-        }
+        require((0.0..1.0).contains(&share), "dropout", share, "must be in [0, 1)")?;
         Ok(Dropout { share, generator })
     }
 

@@ -272,26 +272,22 @@ impl<T: Real> Network<T> {
 
     /// Computes the weighted cross-entropy of the targets.
     pub fn loss(&self, batch: &Batch, targets: &Targets) -> f64 {
-        let pass = self.pass(batch, None);
-        self.loss_of(&pass, targets)
+        self.loss_of(&self.pass(batch, None), targets)
     }
 
     /// Computes the weighted cross-entropy of the targets from a pass.
     pub fn loss_of(&self, pass: &Pass<T>, targets: &Targets) -> f64 {
-        let slots = self.layout.readout;
-        targets.loss(slots, &self.parameters, pass.last())
+        targets.loss(self.layout.readout, &self.parameters, pass.last())
     }
 
     /// Computes the cross-entropy of every target from a pass.
     pub fn losses_of(&self, pass: &Pass<T>, targets: &Targets) -> Vec<f64> {
-        let slots = self.layout.readout;
-        targets.losses(slots, &self.parameters, pass.last())
+        targets.losses(self.layout.readout, &self.parameters, pass.last())
     }
 
     /// Computes the scores of all classes at every target from a pass: (outputs, number of targets).
     pub fn scores_of(&self, pass: &Pass<T>, targets: &Targets) -> Array2<T> {
-        let slots = self.layout.readout;
-        targets.scores(slots, &self.parameters, pass.last())
+        targets.scores(self.layout.readout, &self.parameters, pass.last())
     }
 
     /// Computes the weighted cross-entropy and its gradient, in the order of [`Network::parameters`].

@@ -1,6 +1,6 @@
 //! Steps at which a training is recorded, and what is recorded.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_lab::run::store;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -21,11 +21,9 @@ impl Records {
     /// # Errors
     /// Names the setting.
     pub fn ascend(name: &str, records: &Records) -> Result<()> {
-        if records.0.first() == Some(&0) && records.0.is_sorted_by(|a, b| a < b) {
-            return Ok(());
-        }
+        let ascends = records.0.first() == Some(&0) && records.0.is_sorted_by(|a, b| a < b);
         let allowed = "must ascend from 0, the untrained network, such as [0, 10, 100]";
-        Err(Error::invalid(name, format!("{:?}", records.0), allowed))
+        require(ascends, name, format!("{:?}", records.0), allowed)
     }
 
     /// Returns the last step.

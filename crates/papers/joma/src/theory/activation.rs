@@ -71,13 +71,8 @@ impl Activation {
     /// The slope φ'(x); at a kink the one above it.
     pub fn slope(self, x: f64) -> f64 {
         match self {
-            Activation::TwoSlopes { minus, plus } => {
-                if x < 0.0 {
-                    minus
-                } else {
-                    plus
-                }
-            }
+            Activation::TwoSlopes { minus, .. } if x < 0.0 => minus,
+            Activation::TwoSlopes { plus, .. } => plus,
             Activation::Tanh => 1.0 - x.tanh().powi(2),
             Activation::Softplus => 1.0 / (1.0 + (-x).exp()),
             Activation::Square => x,

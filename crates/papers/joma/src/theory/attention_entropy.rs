@@ -1,7 +1,7 @@
 //! Entropy of the attention along Eq. (6): it falls, has a minimum, and rises to that of softmax(μ²).
 
 use super::convergence::log_inverse_gap;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_theory::measure::softmax_entropy;
 
 /// Minimum of the entropy of softmax(v²) along (6) from v = 0, its time, and the entropy in the end.
@@ -58,9 +58,7 @@ pub fn at_time(mu: &[f64], t: f64) -> f64 {
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn dip(mu: &[f64]) -> Result<Dip> {
-    if mu.is_empty() {
-        return Err(Error::invalid("mu", "[]", "must hold at least one number"));
-    }
+    require(!mu.is_empty(), "mu", "[]", "must hold at least one number")?;
     if let Some(bad) = mu.iter().find(|mu| mu.is_nan() || mu.abs() > LARGEST_TARGET) {
         let allowed = format!("must be from -{LARGEST_TARGET} to {LARGEST_TARGET}");
         return Err(Error::invalid("mu", bad, allowed));

@@ -1,6 +1,6 @@
 //! Chance levels and ceilings that trained networks are held against.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Result};
 use attnlab_core::quadrature::integrate;
 use libm::lgamma;
 use statrs::function::beta::beta_reg;
@@ -23,13 +23,9 @@ use statrs::function::beta::beta_reg;
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn largest_correlation(units: usize, points: usize) -> Result<f64> {
-    if units == 0 {
-        return Err(Error::invalid("units", units, "must be a whole number >= 1"));
-    }
-    if points < 3 {
-        let allowed = "must be a whole number >= 3; centred columns of two points have correlation 1 or -1";
-        return Err(Error::invalid("points", points, allowed));
-    }
+    error::at_least("units", units, 1)?;
+    let allowed = "must be a whole number >= 3; centred columns of two points have correlation 1 or -1";
+    error::require(points >= 3, "points", points, allowed)?;
     let half = 0.5 * (points as f64 - 2.0);
     let below = |r: f64| beta_reg(half, half, (0.5 * (1.0 + r)).clamp(0.0, 1.0));
     let some_above = |r: f64| -(units as f64 * below(r).ln()).exp_m1();

@@ -18,8 +18,9 @@
 //! 1.5. |x| has $\theta_1(0) = 0 < F(0)$, so that $F/\theta_1$ falls from infinity before it rises: there
 //! are critical points with $0 < \rho_- < \rho_+$ for every law, the Gaussian among them.
 
+use super::bisection::{bisect, inverse};
 use super::isotropic::Isotropic;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 
 const RELU: (f64, f64) = (0.0, 1.0);
 
@@ -84,14 +85,12 @@ impl CriticalPoint {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn new(law: Isotropic, slopes: (f64, f64), minus: f64, length: f64) -> Result<Self> {
-        if !minus.is_finite() {
-            return Err(Error::invalid("rho_-", minus, "must be a finite number"));
-        }
+        require(minus.is_finite(), "rho_-", minus, "must be a finite number")?;
         let life = |rho: f64| law.f(slopes, rho) / law.theta1(slopes, rho);
         let level = life(minus);
         // Beyond its minimum the mean residual life rises to infinity like ρ.
         let (mut high, mut steps) = (level + 1.0, 0);
-        let Some(mut low) = dip(&life, minus, high) else {
+        let Some(low) = dip(&life, minus, high) else {
             let message = format!(
                 "no critical point with rho_- = {minus}: the mean residual life of this law, F/theta_1, \
                  rises from there on, as it does everywhere for a log-concave law under ReLU"
@@ -102,15 +101,7 @@ impl CriticalPoint {
             high *= 2.0;
             steps += 1;
         }
-        for _ in 0..200 {
-            let middle = 0.5 * (low + high);
-            if life(middle) < level {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        let plus = 0.5 * (low + high);
+        let plus = bisect((low, high), 200, |rho| life(rho) < level);
         Ok(CriticalPoint {
             law,
             slopes,
@@ -237,22 +228,7 @@ pub fn theta1_inverse(law: &Isotropic, y: f64) -> f64 {
     if y <= 0.0 || y >= 1.0 {
         return if y <= 0.0 { f64::NEG_INFINITY } else { f64::INFINITY };
     }
-    let (mut low, mut high) = (-1.0, 1.0);
-    while law.theta1(RELU, low) > y && low > -1e12 {
-        low *= 2.0;
-    }
-    while law.theta1(RELU, high) < y && high < 1e12 {
-        high *= 2.0;
-    }
-    for _ in 0..120 {
-        let middle = 0.5 * (low + high);
-        if law.theta1(RELU, middle) < y {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    0.5 * (low + high)
+    inverse(|rho| law.theta1(RELU, rho), y)
 }
 
 fn norm(v: &[f64]) -> f64 {

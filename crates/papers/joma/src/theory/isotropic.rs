@@ -17,7 +17,7 @@
 //! the unit projection, evaluated at y' = st without the Jacobian. It holds for $|v| = 1$ alone.
 
 use super::Activation;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result};
 use attnlab_core::quadrature::integrate;
 use attnlab_core::special::{ln_normal_density, normal_cdf};
 use libm::lgamma;
@@ -56,9 +56,7 @@ impl Isotropic {
     /// # Errors
     /// No dimensions; a Student law without mean.
     pub fn new(radial: Radial, dim: usize) -> Result<Self> {
-        if dim == 0 {
-            return Err(Error::invalid("dim", dim, "must be a whole number >= 1"));
-        }
+        error::at_least("dim", dim, 1)?;
         match radial {
             Radial::Student { nu } if !(nu > 1.0 && nu.is_finite()) => {
                 let allowed = "must be a finite number > 1; below, theta_2 is infinite";
@@ -136,7 +134,11 @@ impl Isotropic {
             2.0 * PI.powi((n - 1) / 2) / factorial((n - 3) / 2)
         };
         let f = |l: f64| self.joint_density((y * y + l * l).sqrt()) * l.powi(n - 2);
-        surface * over_radii(self.radial, y, f)
+        let integral = match self.radial {
+            Radial::Ball => piece(&f, 0.0, (1.0 - y * y).max(0.0).sqrt(), TOL),
+            _ => tail(&f, 0.0, 2.0, TOL),
+        };
+        surface * integral
     }
 
     /// The probability P[t > -ρ].
@@ -228,14 +230,13 @@ impl Isotropic {
             let f = |l: f64| surface * self.joint_density(l) * l.powi(n as i32 - 1) * shell(l, power);
             // Shells that only touch the kink's plane: the integrand has no derivative there.
             let kink = (r / s).abs();
-            let split = |f: &dyn Fn(f64) -> f64| match self.radial {
+            match self.radial {
                 Radial::Ball => {
                     let kink = kink.min(1.0);
                     piece(&f, 0.0, kink, OUTER_TOL) + piece(&f, kink, 1.0, OUTER_TOL)
                 }
                 _ => piece(&f, 0.0, kink, OUTER_TOL) + tail(&f, kink, self.scale(), OUTER_TOL),
-            };
-            split(&f)
+            }
         };
         (over(0), over(1))
     }
@@ -274,17 +275,6 @@ fn tail(f: &impl Fn(f64) -> f64, a: f64, scale: f64, tol: f64) -> f64 {
         if value.is_finite() { value } else { 0.0 }
     };
     piece(&g, 0.0, FRAC_PI_2, tol)
-}
-
-/// The integral over radii l of the other coordinates at height y.
-fn over_radii(radial: Radial, y: f64, f: impl Fn(f64) -> f64) -> f64 {
-    match radial {
-        Radial::Ball => {
-            let edge = (1.0 - y * y).max(0.0).sqrt();
-            piece(&f, 0.0, edge, TOL)
-        }
-        _ => tail(&f, 0.0, 2.0, TOL),
-    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 //! $|\Delta|$ blows up at $t_b = A\sqrt{\pi/2}/\max|\Delta|$, and the others are then at
 //! $\sqrt2 \operatorname{erf}^{-1}(\Delta_l/\max|\Delta|)$.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use libm::{erf, erfc};
 use std::f64::consts::{FRAC_2_SQRT_PI, PI, SQRT_2};
 
@@ -28,13 +28,10 @@ use std::f64::consts::{FRAC_2_SQRT_PI, PI, SQRT_2};
 /// ```
 pub fn weights(gradient: &[f64], t: f64) -> Result<Vec<f64>> {
     let end = blow_up(gradient);
-    if !(t >= 0.0 && t < end) {
-        let allowed = format!(
-            "must be from 0 to below {end}, the time sqrt(pi/2) / max |gradient| at which the largest \
-             component blows up"
-        );
-        return Err(Error::invalid("t", t, allowed));
-    }
+    let allowed = format!(
+        "must be from 0 to below {end}, the time sqrt(pi/2) / max |gradient| at which the largest component blows up"
+    );
+    require(t >= 0.0 && t < end, "t", t, allowed)?;
     Ok(gradient.iter().map(|delta| SQRT_2 * inverse_erf((2.0 / PI).sqrt() * delta * t)).collect())
 }
 

@@ -1,7 +1,8 @@
 //! Laws of one coordinate by name, and the right sides of Lemmas 1 and 2.
 
+use super::bisection::inverse;
 use super::{Isotropic, Radial};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 
 /// The law $p_n$ of one coordinate of an isotropic law.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,28 +92,9 @@ impl Marginal {
     /// ```
     pub fn g(&self, slopes: Slopes, y: f64) -> Result<f64> {
         let share = (y - slopes.0) / (slopes.1 - slopes.0);
-        if !(share > 0.0 && share < 1.0) {
-            let allowed =
-                format!("must be strictly between slopes = {} and {}, the values of theta_1", slopes.0, slopes.1);
-            return Err(Error::invalid("y", y, allowed));
-        }
-        let above = |rho: f64| self.theta1((0.0, 1.0), rho);
-        let (mut low, mut high) = (-1.0, 1.0);
-        while above(low) > share && low > -1e12 {
-            low *= 2.0;
-        }
-        while above(high) < share && high < 1e12 {
-            high *= 2.0;
-        }
-        for _ in 0..120 {
-            let middle = 0.5 * (low + high);
-            if above(middle) < share {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(self.f(slopes, 0.5 * (low + high)))
+        let allowed = format!("must be strictly between slopes = {} and {}, the values of theta_1", slopes.0, slopes.1);
+        require(share > 0.0 && share < 1.0, "y", y, allowed)?;
+        Ok(self.f(slopes, inverse(|rho| self.theta1((0.0, 1.0), rho), share)))
     }
 
     /// The right sides of (23) for R = I: E xψ, entry by entry, then Eψ; at ρ = r/|v|, or as printed at r, divided
@@ -122,14 +104,10 @@ impl Marginal {
     /// A weight of length 0, or one of another dimension than the mean.
     pub fn lemma1(&self, slopes: Slopes, plane: &Plane, printed: bool) -> Result<Vec<f64>> {
         let Plane { v, mean, xi } = plane;
-        if v.len() != mean.len() {
-            let expected = format!("one number per entry of the weight, {} of them", v.len());
-            return Err(Error::shape("mean", [mean.len()], expected));
-        }
+        let expected = format!("one number per entry of the weight, {} of them", v.len());
+        require_shape(v.len() == mean.len(), "mean", [mean.len()], expected)?;
         let length = v.iter().map(|v| v * v).sum::<f64>().sqrt();
-        if length == 0.0 {
-            return Err(Error::invalid("weight", "of length 0", "must not be 0"));
-        }
+        require(length != 0.0, "weight", "of length 0", "must not be 0")?;
         let r = v.iter().zip(mean).map(|(v, x)| v * x).sum::<f64>() + xi;
         let rho = if printed { r } else { r / length };
         let (theta1, theta2) = (self.theta1(slopes, rho), self.theta2(slopes, rho));

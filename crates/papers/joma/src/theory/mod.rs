@@ -13,6 +13,7 @@
 
 pub mod activation;
 pub mod attention_entropy;
+mod bisection;
 pub mod chance;
 pub mod convergence;
 pub mod critical;
@@ -23,6 +24,7 @@ pub mod shell;
 pub mod tree;
 
 pub use activation::Activation;
+pub(crate) use bisection::bisect;
 pub use critical::{Betas, CriticalPoint};
 pub use isotropic::{Isotropic, Radial};
 pub use shell::Shell;

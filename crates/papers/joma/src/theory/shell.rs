@@ -5,7 +5,7 @@
 //! large at the ends for n = 2, flat for n = 3, and largest in the middle beyond. Every isotropic law is a mixture of
 //! spheres, so that from three dimensions on the density of a coordinate falls with |t| for every isotropic law.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Result};
 use attnlab_core::quadrature::integrate;
 use attnlab_core::special::{ln_normal_density, normal_cdf};
 use libm::lgamma;
@@ -37,11 +37,9 @@ impl Shell {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn new(dim: usize, radius: f64, width: f64) -> Result<Self> {
-        if dim == 0 {
-            return Err(Error::invalid("dim", dim, "must be a whole number >= 1"));
-        }
-        attnlab_core::error::positive("radius", radius)?;
-        attnlab_core::error::positive("width", width)?;
+        error::at_least("dim", dim, 1)?;
+        error::positive("radius", radius)?;
+        error::positive("width", width)?;
         Ok(Shell { dim, radius, width })
     }
 

@@ -15,7 +15,7 @@
 //! The theorem prints $\rho_0 = p_{\cdot|0}^\top p_0$, a probability where the proof uses the
 //! correlation: from (101) on it writes $(1 + p_{k|0})/2$ for $p_{k|0}$.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result, require, require_shape};
 
 /// Largest distance of a sum of probabilities from one: rounding.
 const SUM: f64 = 1e-9;
@@ -53,19 +53,14 @@ impl Tree {
     pub fn new(classes: Vec<f64>, parents: Vec<Parent>) -> Result<Self> {
         check_probabilities("class_probabilities", &classes)?;
         let sum: f64 = classes.iter().sum();
-        if (sum - 1.0).abs() > SUM {
-            let shown = format!("{classes:?}");
-            let allowed = format!("must be probabilities that sum to 1, not to {sum}");
-            return Err(Error::invalid("class_probabilities", shown, allowed));
-        }
+        let allowed = format!("must be probabilities that sum to 1, not to {sum}");
+        require((sum - 1.0).abs() <= SUM, "class_probabilities", format!("{classes:?}"), allowed)?;
         for (i, parent) in parents.iter().enumerate() {
             match parent {
                 Parent::Class { zero } => {
                     check_probabilities("child_zero_given_class", zero)?;
-                    if zero.len() != classes.len() {
-                        let expected = format!("one entry per class, {} of them", classes.len());
-                        return Err(Error::shape("child_zero_given_class", [zero.len()], expected));
-                    }
+                    let expected = format!("one entry per class, {} of them", classes.len());
+                    require_shape(zero.len() == classes.len(), "child_zero_given_class", [zero.len()], expected)?;
                 }
                 Parent::Latent { index, rho } => {
                     if *index >= i {
@@ -86,14 +81,10 @@ impl Tree {
     /// # Errors
     /// As [`Tree::new`]; a depth or number of branches of 0, or more than 2^24 variables.
     pub fn regular(classes: Vec<f64>, zero: Vec<f64>, rho: f64, depth: u32, branches: usize) -> Result<Self> {
-        if depth == 0 {
-            return Err(Error::invalid("depth", depth, "must be a whole number >= 1"));
-        }
+        error::at_least("depth", depth as usize, 1)?;
         let leaves = branches.checked_pow(depth - 1);
-        if branches == 0 || leaves.is_none_or(|n| n > 1 << 23) {
-            let allowed = format!("must be from 1 to where branches^{} is 2^23", depth - 1);
-            return Err(Error::invalid("branches", branches, allowed));
-        }
+        let allowed = format!("must be from 1 to where branches^{} is 2^23", depth - 1);
+        require(branches > 0 && leaves.is_some_and(|n| n <= 1 << 23), "branches", branches, allowed)?;
         let mut parents = vec![Parent::Class { zero }];
         let mut layer = 0..1;
         for _ in 1..depth {
@@ -224,9 +215,7 @@ pub fn cooccurrence_printed(rho: f64, depth: u32, ancestor_height: u32, classes:
 /// ```
 pub fn class_cooccurrence(rho: f64, depth: u32, classes: &[f64], zero_l: &[f64], zero_m: &[f64]) -> Result<f64> {
     check_rho(rho)?;
-    if depth == 0 {
-        return Err(Error::invalid("depth", depth, "must be a whole number >= 1"));
-    }
+    error::at_least("depth", depth as usize, 1)?;
     let child = |zero: &[f64]| Parent::Class { zero: zero.to_vec() };
     Tree::new(classes.to_vec(), vec![child(zero_l), child(zero_m)])?;
     let chain = rho.powi((depth - 1).min(i32::MAX as u32) as i32);
@@ -249,10 +238,8 @@ fn formula(rho: f64, depth: u32, height: u32, root: f64) -> f64 {
 /// The probability $p_{\cdot|0}^\top p_0$, after checking everything.
 fn mean_zero(rho: f64, depth: u32, height: u32, classes: &[f64], zero: &[f64]) -> Result<f64> {
     check_rho(rho)?;
-    if depth == 0 || height >= depth {
-        let allowed = format!("must be a whole number from 0 to below depth = {depth}");
-        return Err(Error::invalid("ancestor_depth", height, allowed));
-    }
+    let allowed = format!("must be a whole number from 0 to below depth = {depth}");
+    require(height < depth, "ancestor_depth", height, allowed)?;
     let root = Parent::Class { zero: zero.to_vec() };
     Tree::new(classes.to_vec(), vec![root])?.probability(&[(0, false)])
 }
@@ -260,18 +247,12 @@ fn mean_zero(rho: f64, depth: u32, height: u32, classes: &[f64], zero: &[f64]) -
 fn check_probabilities(name: &str, values: &[f64]) -> Result<()> {
     match values.iter().position(|p| !(0.0..=1.0).contains(p)) {
         None => Ok(()),
-        Some(i) => {
-            let name = format!("{name}[{i}]");
-            Err(Error::invalid(name, values[i], "must be a probability in [0, 1]"))
-        }
+        Some(i) => Err(Error::invalid(format!("{name}[{i}]"), values[i], "must be a probability in [0, 1]")),
     }
 }
 
 fn check_rho(rho: f64) -> Result<()> {
-    if (-1.0..=1.0).contains(&rho) {
-        return Ok(());
-    }
-    Err(Error::invalid("rho", rho, "must be a number in [-1, 1]"))
+    require((-1.0..=1.0).contains(&rho), "rho", rho, "must be a number in [-1, 1]")
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::setting::{PER_SECOND, covariance, theorem_start, training_schema, val
 use crate::dynamics::Empirical;
 use crate::quantities::{CONTEXT, DIM, TRAINING_NOISE};
 use crate::theory::{LsaWeights, Pretraining};
+use attnlab_core::error::require;
 use attnlab_core::stats::log_log_slope;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method};
@@ -53,19 +54,14 @@ impl Claim for EmpiricalLimit {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = training_schema(2, 2.0, 8);
-        schema.push(TRAINING_NOISE.or(1.0));
-        schema
+        training_schema(2, 2.0, 8, [TRAINING_NOISE.or(1.0)])
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
         validate(params)?;
         // 6545 features and as many squared moments of 8 bytes: some hundred MB.
-        if params.get(DIM) > 12 {
-            let allowed = "must be at most 12; the moments of the loss grow like dim^6";
-            return Err(Error::invalid(DIM.name, params.get(DIM), allowed));
-        }
-        Ok(())
+        let d = params.get(DIM);
+        require(d <= 12, DIM.name, d, "must be at most 12; the moments of the loss grow like dim^6")
     }
 
     fn seconds(&self, params: &Params) -> f64 {

@@ -56,9 +56,7 @@ impl Claim for Invariant {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = training_schema(4, 5.0, 8);
-        schema.extend([SCALE.or(0.3), BATCH.or(0)]);
-        schema
+        training_schema(4, 5.0, 8, [SCALE.or(0.3), BATCH.or(0)])
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -90,17 +88,10 @@ impl Claim for Invariant {
         if self.eta.is_none() && drift.largest > CONSERVED * drift.size {
             drift = self.drift(field, &from, d, FINER)?;
         }
-        Ok(Outcome::Gap {
-            lhs: drift.largest / drift.size,
-            rhs: 0.0,
-            tol: CONSERVED,
-            relation: Relation::Equal,
-            witness: witness! {
-                "largest_drift" => drift.largest,
-                "largest_squared_norm" => drift.size,
-                "steps" => drift.steps,
-            },
-        })
+        let witness = witness! {
+            "largest_drift" => drift.largest, "largest_squared_norm" => drift.size, "steps" => drift.steps,
+        };
+        Ok(Outcome::equal(drift.largest / drift.size, 0.0, CONSERVED, witness))
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

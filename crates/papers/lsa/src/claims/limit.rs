@@ -102,9 +102,7 @@ impl Claim for Limit {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = training_schema(20, 1000.0, 40);
-        schema.push(SCALE.or(0.1));
-        schema
+        training_schema(20, 1000.0, 40, [SCALE.or(0.1)])
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -129,18 +127,11 @@ impl Claim for Limit {
         let gamma = self.gamma(&training);
         let distance = distance(&end, &gamma);
         let prediction = prediction(&training, &end, &gamma, streams)?;
-        Ok(Outcome::Gap {
-            lhs: distance.max(prediction),
-            rhs: 0.0,
-            tol: TOLERANCE,
-            relation: Relation::Equal,
-            witness: witness! {
-                "largest_entry_of_uB_Gamma_minus_I" => distance,
-                "prediction_error" => prediction,
-                "excess_loss" => training.excess(&end),
-                "steps" => steps,
-            },
-        })
+        let witness = witness! {
+            "largest_entry_of_uB_Gamma_minus_I" => distance, "prediction_error" => prediction,
+            "excess_loss" => training.excess(&end), "steps" => steps,
+        };
+        Ok(Outcome::equal(distance.max(prediction), 0.0, TOLERANCE, witness))
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

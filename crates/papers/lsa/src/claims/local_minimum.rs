@@ -4,6 +4,7 @@ use super::setting::{covariance, dense_start, training_schema, validate};
 use crate::dynamics::{Full, from_scale};
 use crate::quantities::{CONDITION, CONTEXT, DIM, PERTURBATION};
 use crate::theory::{LsaWeights, Pretraining};
+use attnlab_core::error::require;
 use attnlab_core::linalg::symmetric_eigen;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Method, Watch};
@@ -194,20 +195,14 @@ impl Claim for LocalMinimum {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = training_schema(3, 3.0, 4);
-        schema.push(PERTURBATION.or(0.01));
-        schema
+        training_schema(3, 3.0, 4, [PERTURBATION.or(0.01)])
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        if params.get(DIM) > MOST_DIM {
-            let allowed = format!("must be at most {MOST_DIM}; the second derivative has (1 + 2 dim + dim²)² entries");
-            return Err(Error::invalid(DIM.name, params.get(DIM), allowed));
-        }
-        if params.get(DIM) < 2 {
-            let allowed = "must be at least 2; in one dimension a matrix of rank one is all there is";
-            return Err(Error::invalid(DIM.name, params.get(DIM), allowed));
-        }
+        let d = params.get(DIM);
+        let allowed = format!("must be at most {MOST_DIM}; the second derivative has (1 + 2 dim + dim²)² entries");
+        require(d <= MOST_DIM, DIM.name, d, allowed)?;
+        require(d >= 2, DIM.name, d, "must be at least 2; in one dimension a matrix of rank one is all there is")?;
         validate(params)
     }
 

@@ -84,14 +84,10 @@ impl Claim for AttentionColumns {
         if !off.is_finite() {
             return Err(Error::undefined("exp of a score overflows"));
         }
-        Ok(Outcome::Gap {
-            lhs: off.max(-least),
-            rhs: 0.0,
-            // N additions and divisions of numbers up to 1.
-            tol: 4.0 * n as f64 * f64::EPSILON,
-            relation: Relation::Equal,
-            witness: witness! { "sums" => sums.to_vec(), "largest_distance_from_1" => off, "least_entry" => least },
-        })
+        // N additions and divisions of numbers up to 1.
+        let tol = 4.0 * n as f64 * f64::EPSILON;
+        let witness = witness! { "sums" => sums.to_vec(), "largest_distance_from_1" => off, "least_entry" => least };
+        Ok(Outcome::equal(off.max(-least), 0.0, tol, witness))
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {

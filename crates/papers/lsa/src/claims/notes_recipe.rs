@@ -173,17 +173,11 @@ impl Claim for Residual {
         let norm = |a: &Array2<f64>| a.iter().map(|x| x * x).sum::<f64>().sqrt();
         let deviation = normal.var_axis(Axis(0), 0.0).mapv(|v| (v - 1.0).abs());
         let size = norm(&x) + norm(&attended) + norm(&refined);
-        Ok(Outcome::Gap {
-            lhs: norm(&off) / size,
-            rhs: 0.0,
-            tol: rounding(n, d),
-            relation: Relation::Equal,
-            witness: witness! {
-                "norm_of_x" => norm(&x),
-                "norm_of_what_is_added_beside_the_stages" => norm(&off),
-                "variance_of_a_normalised_token_less_1" => deviation.iter().fold(0.0_f64, |m, v| m.max(*v)),
-            },
-        })
+        let witness = witness! {
+            "norm_of_x" => norm(&x), "norm_of_what_is_added_beside_the_stages" => norm(&off),
+            "variance_of_a_normalised_token_less_1" => deviation.iter().fold(0.0_f64, |m, v| m.max(*v)),
+        };
+        Ok(Outcome::equal(norm(&off) / size, 0.0, rounding(n, d), witness))
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

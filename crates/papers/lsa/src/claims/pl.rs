@@ -97,18 +97,17 @@ impl Pl {
         let watch = Watch { event: Some(&done), step: Some(&mut look), conserved: None };
         let (until, from) = (-ROUNDING.ln() / derived, flow.start());
         let path = from_scale(Method::Bdf, &from).watched(&flow, &from, &[until], watch)?;
-        Ok(Outcome::Gap {
-            lhs: c,
-            rhs: least,
-            tol: TOLERANCE * c,
-            relation: Relation::AtMost,
-            witness: witness! {
+        Ok(Outcome::at_most(
+            c,
+            least,
+            TOLERANCE * c,
+            witness! {
                 "c" => c,
                 "least_ratio_along_the_flow" => least,
                 "at_share_of_the_first_gap" => place,
                 "steps" => path.steps,
             },
-        })
+        ))
     }
 }
 
@@ -118,12 +117,9 @@ impl Claim for Pl {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = if self.printed { training_schema(5, 10.0, 10) } else { training_schema(10, 100.0, 20) };
-        schema.push(SCALE.or(0.1));
-        if self.printed {
-            schema.push(WEIGHTS.or("flow"));
-        }
-        schema
+        let (dim, condition, context) = if self.printed { (5, 10.0, 10) } else { (10, 100.0, 20) };
+        let weights = self.printed.then(|| WEIGHTS.or("flow"));
+        training_schema(dim, condition, context, [SCALE.or(0.1)].into_iter().chain(weights))
     }
 
     fn validate(&self, params: &Params) -> Result<()> {

@@ -23,13 +23,8 @@ impl Claim for PopulationLoss {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = training_schema(3, 3.0, 3);
-        schema.extend([
-            SCALE.or(0.4),
-            TRAINING_NOISE.meaning("variance of the label noise").or(0.3),
-            PROMPTS.or(10_000),
-        ]);
-        schema
+        let noise = TRAINING_NOISE.meaning("variance of the label noise").or(0.3);
+        training_schema(3, 3.0, 3, [SCALE.or(0.4), noise, PROMPTS.or(10_000)])
     }
 
     fn validate(&self, params: &Params) -> Result<()> {

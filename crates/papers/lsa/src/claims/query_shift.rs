@@ -39,9 +39,8 @@ impl Claim for QueryShift {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = training_schema(4, 5.0, 20);
-        schema.extend([EXAMPLES.within(Domain::Whole(1, 1_000_000)).or(30), TEST_PROMPTS.or(4000)]);
-        schema
+        let examples = EXAMPLES.within(Domain::Whole(1, 1_000_000)).or(30);
+        training_schema(4, 5.0, 20, [examples, TEST_PROMPTS.or(4000)])
     }
 
     fn validate(&self, params: &Params) -> Result<()> {

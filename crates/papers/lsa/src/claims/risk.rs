@@ -31,15 +31,14 @@ fn target(params: &Params, test: &Covariance, streams: &Streams) -> Result<Targe
 }
 
 fn risk_schema(target: &'static str, factor: f64) -> Schema {
-    let mut schema = training_schema(5, 4.0, 20);
-    schema.extend([
+    let test = [
         EXAMPLES.within(Domain::Whole(1, 10_000_000)).or(30),
         TARGET.or(target),
         TEST_NOISE.or(0.5),
         COVARIANCE_FACTOR.or(factor),
         TEST_PROMPTS.or(4000),
-    ]);
-    schema
+    ];
+    training_schema(5, 4.0, 20, test)
 }
 
 /// The time (s) of a trial that draws and multiplies M examples of d inputs per prompt.

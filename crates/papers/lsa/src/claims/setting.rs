@@ -2,23 +2,20 @@
 
 use crate::quantities::{CONDITION, CONTEXT, DIM};
 use crate::theory::{Covariance, LsaWeights, Pretraining};
+use attnlab_core::error::require;
 use attnlab_core::linalg::{haar_basis, normal_matrix};
 use attnlab_lab::prelude::*;
 use rand::RngExt;
 
-/// The parameters d, condition number of Λ and N, with these defaults.
-pub(super) fn training_schema(dim: u64, condition: f64, context: u64) -> Schema {
-    vec![DIM.or(dim), CONDITION.or(condition), CONTEXT.or(context)]
+/// The parameters d, condition number of Λ and N, with these defaults, and `more`.
+pub(super) fn training_schema(dim: u64, condition: f64, context: u64, more: impl IntoIterator<Item = Spec>) -> Schema {
+    [DIM.or(dim), CONDITION.or(condition), CONTEXT.or(context)].into_iter().chain(more).collect()
 }
 
 /// Refuses a condition number that one dimension cannot have.
 pub(super) fn validate(params: &Params) -> Result<()> {
-    if params.get(DIM) == 1 && params.get(CONDITION) > 1.0 {
-        let allowed = "must be 1 when dim = 1";
-        let condition = params.get(CONDITION);
-        return Err(Error::invalid(CONDITION.name, condition, allowed));
-    }
-    Ok(())
+    let condition = params.get(CONDITION);
+    require(params.get(DIM) > 1 || condition <= 1.0, CONDITION.name, condition, "must be 1 when dim = 1")
 }
 
 /// Multiplications in a second on one core, drawing the numbers included: measured at the default sizes, for

@@ -49,9 +49,7 @@ impl Claim for AnyStart {
     }
 
     fn schema(&self) -> Schema {
-        let mut schema = training_schema(3, 3.0, 4);
-        schema.push(SCALE.or(2.0));
-        schema
+        training_schema(3, 3.0, 4, [SCALE.or(2.0)])
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -122,7 +120,7 @@ impl Claim for Plateau {
     }
 
     fn schema(&self) -> Schema {
-        training_schema(4, 2.0, 10)
+        training_schema(4, 2.0, 10, [])
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -145,14 +143,9 @@ impl Claim for Plateau {
         let inverse: Vec<f64> = SCALES.iter().map(|s| 1.0 / s).collect();
         let grown: Vec<f64> = times.iter().map(|t| (t - times[0]).exp()).collect();
         let slope = PowerLaw::fit(&inverse, &grown, 0.95)?.slope.value;
-        Ok(Outcome::Gap {
-            lhs: slope * rate,
-            rhs: 1.0,
-            // Of order σ² at the largest σ.
-            tol: 1e-3,
-            relation: Relation::Equal,
-            witness: witness! { "sigma" => SCALES.to_vec(), "time" => times, "rate" => rate },
-        })
+        let witness = witness! { "sigma" => SCALES.to_vec(), "time" => times, "rate" => rate };
+        // 1e-3: of order σ² at the largest σ.
+        Ok(Outcome::equal(slope * rate, 1.0, 1e-3, witness))
     }
 
     fn default_trials(&self, _params: &Params) -> u64 {

@@ -2,7 +2,7 @@
 
 use crate::prompts::RegressionPrompts;
 use crate::theory::{LsaWeights, Pretraining};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use attnlab_core::linalg::product;
 use attnlab_core::rng::Generator;
 use attnlab_theory::dynamics::flow::VectorField;
@@ -89,10 +89,8 @@ impl Empirical {
         for (tokens, answer) in prompts {
             let (rows, columns) = tokens.dim();
             let like = seen.first().map_or(rows, |s| s.gram.nrows());
-            if rows < 2 || columns < 2 || rows != like {
-                let expected = "(d+1, N+1) with d, N >= 1 and the d of the other prompts";
-                return Err(Error::shape("prompt", tokens.dim(), expected));
-            }
+            let expected = "(d+1, N+1) with d, N >= 1 and the d of the other prompts";
+            require_shape(rows >= 2 && columns >= 2 && rows == like, "prompt", tokens.dim(), expected)?;
             let query = tokens.slice(s![..rows - 1, columns - 1]).to_owned();
             let gram = tokens.dot(&tokens.t()) / (columns - 1) as f64;
             seen.push(Seen { gram, query, answer });

@@ -4,7 +4,7 @@ use attnlab_theory::dynamics::flow::VectorField;
 
 use crate::prompts::RegressionPrompt;
 use crate::theory::LsaWeights;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require_shape};
 use attnlab_theory::dynamics;
 use attnlab_theory::dynamics::{Attention, Example, gradient_of, loss_of};
 use ndarray::{Array1, s};
@@ -57,9 +57,8 @@ impl SoftmaxLoss {
             target[rows - 1] = prompt.answer;
             Example { query: context.column(columns - 1).to_owned(), context, target }
         };
-        if prompts.iter().any(|p| p.query.is_empty()) {
-            return Err(Error::shape("query", 0, "at least one component"));
-        }
+        let fits = prompts.iter().all(|p| !p.query.is_empty());
+        require_shape(fits, "query", 0, "at least one component")?;
         let examples: Vec<Example> = prompts.iter().map(example).collect();
         Ok(SoftmaxLoss {
             prompts: dynamics::Prompts::new(&[Attention::Softmax], &examples)?,

@@ -3,7 +3,7 @@
 
 use crate::quantities::PART;
 use crate::theory::{Covariance, LsaWeights, Pretraining};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::format::{number, pairs};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::params::Params;
@@ -43,10 +43,7 @@ pub(super) fn times(until: f64, points: usize) -> Vec<f64> {
 
 /// Range of the last of the [`times`].
 pub(super) fn time(name: &str, until: &f64) -> Result<()> {
-    if *until > FIRST && until.is_finite() {
-        return Ok(());
-    }
-    Err(Error::invalid(name, until, format!("must be a finite number > {FIRST}")))
+    require(*until > FIRST && until.is_finite(), name, until, format!("must be a finite number > {FIRST}"))
 }
 
 /// A cell of the part of this name with these parameters.

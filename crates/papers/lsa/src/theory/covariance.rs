@@ -1,6 +1,6 @@
 //! Covariances Λ with their principal axes.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Error, Result, require_shape};
 use attnlab_core::linalg::symmetric_eigen;
 use ndarray::{Array1, Array2};
 
@@ -32,9 +32,7 @@ impl Covariance {
     /// ```
     pub fn new(matrix: Array2<f64>) -> Result<Self> {
         let (rows, columns) = matrix.dim();
-        if rows != columns || rows == 0 {
-            return Err(Error::shape("covariance", matrix.dim(), "a square matrix"));
-        }
+        require_shape(rows == columns && rows > 0, "covariance", matrix.dim(), "a square matrix")?;
         let named = |i: usize, j: usize| format!("covariance[{i}][{j}]");
         if let Some(((i, j), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
             return Err(Error::invalid(named(i, j), x, "must be a finite number"));
@@ -64,12 +62,9 @@ impl Covariance {
     /// # Errors
     /// No entries, or one that is not positive and finite.
     pub fn diagonal(values: &[f64]) -> Result<Self> {
-        if values.is_empty() {
-            return Err(Error::invalid("covariance", "[]", "must be at least one entry"));
-        }
-        if let Some(i) = values.iter().position(|l| !(*l > 0.0 && l.is_finite())) {
-            let name = format!("covariance[{i}][{i}]");
-            return Err(Error::invalid(name, values[i], "must be a finite number > 0"));
+        error::require(!values.is_empty(), "covariance", "[]", "must be at least one entry")?;
+        for (i, value) in values.iter().enumerate() {
+            error::positive(&format!("covariance[{i}][{i}]"), *value)?;
         }
         let values = Array1::from(values.to_vec());
         Ok(Covariance { matrix: Array2::from_diag(&values), axes: Array2::eye(values.len()), values })
@@ -81,10 +76,8 @@ impl Covariance {
     /// As [`Covariance::diagonal`], or a Q of another shape.
     pub fn with_axes(values: &[f64], axes: Array2<f64>) -> Result<Self> {
         let mut covariance = Covariance::diagonal(values)?;
-        if axes.dim() != covariance.axes.dim() {
-            let expected = format!("{:?}, one row and column per value", covariance.axes.dim());
-            return Err(Error::shape("axes", axes.dim(), expected));
-        }
+        let expected = format!("{:?}, one row and column per value", covariance.axes.dim());
+        require_shape(axes.dim() == covariance.axes.dim(), "axes", axes.dim(), expected)?;
         covariance.axes = axes;
         covariance.matrix = covariance.with_values(&covariance.values);
         Ok(covariance)
@@ -125,9 +118,7 @@ impl Covariance {
     /// # Errors
     /// When c is not a finite number > 0.
     pub fn scaled(&self, c: f64) -> Result<Self> {
-        if !(c > 0.0 && c.is_finite()) {
-            return Err(Error::invalid("scale", c, "must be a finite number > 0"));
-        }
+        error::positive("scale", c)?;
         Ok(Covariance { matrix: &self.matrix * c, values: &self.values * c, axes: self.axes.clone() })
     }
 }

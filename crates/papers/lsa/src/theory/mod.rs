@@ -98,7 +98,7 @@ pub use covariance::Covariance;
 pub use risk::{LabelMoments, Law, Link, Risk, Target, printed_risk, risk, risk_at_query};
 pub use weights::LsaWeights;
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{self, Result};
 use ndarray::{Array1, Array2};
 
 /// Law of the prompts that the layer is trained on: Λ, N and σ².
@@ -125,13 +125,8 @@ impl Pretraining {
     /// # Errors
     /// N = 0, or a σ² that is negative or not finite.
     pub fn new(covariance: Covariance, context: usize, noise_var: f64) -> Result<Self> {
-        if context == 0 {
-            return Err(Error::invalid("N", 0, "must be a whole number >= 1"));
-        }
-        if !(noise_var >= 0.0 && noise_var.is_finite()) {
-            let allowed = "must be a finite number >= 0";
-            return Err(Error::invalid("noise_var", noise_var, allowed));
-        }
+        error::at_least("N", context, 1)?;
+        error::non_negative("noise_var", noise_var)?;
         let n = context as f64;
         let floor = (covariance.trace() + noise_var) / n;
         let gamma = covariance.values().mapv(|l| (1.0 + 1.0 / n) * l + floor);

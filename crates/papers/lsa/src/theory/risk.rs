@@ -21,7 +21,7 @@
 //! examples does not go away.
 
 use super::{Covariance, Pretraining};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use attnlab_core::linalg::{Threads, gemm};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
@@ -115,18 +115,14 @@ impl Target {
     /// Names what is wrong.
     pub fn validate(&self, d: usize) -> Result<()> {
         let task = self.task();
-        if task.len() != d {
-            let expected = format!("{d} entries, as the covariance has rows");
-            return Err(Error::shape("task", task.len(), expected));
-        }
+        require_shape(task.len() == d, "task", task.len(), format!("{d} entries, as the covariance has rows"))?;
         if let Some(bad) = task.iter().find(|x| !x.is_finite()) {
             return Err(Error::invalid("task", bad, "must be finite numbers"));
         }
         match self {
             Target::Quadratic { form, .. } => {
                 let good = form.dim() == (d, d) && form.iter().all(|x| x.is_finite()) && form == form.t();
-                let expected = format!("a finite symmetric ({d}, {d}) matrix");
-                good.then_some(()).ok_or_else(|| Error::shape("form", form.dim(), expected))
+                require_shape(good, "form", form.dim(), format!("a finite symmetric ({d}, {d}) matrix"))
             }
             Target::Index { task, .. } if task.iter().all(|x| *x == 0.0) => {
                 let allowed = "must be a task that is not 0, under a nonlinear target";

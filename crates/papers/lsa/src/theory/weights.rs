@@ -1,6 +1,6 @@
 //! The weights that the prediction sees.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require, require_shape};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
 
 /// The last row $(v^T, u)$ of $W^{PV}$ and the first d columns $(B; c^T)$ of $W^{KQ}$: what the
@@ -31,10 +31,8 @@ impl LsaWeights {
     pub fn theorem(scale: f64, theta: ArrayView2<f64>) -> Result<Self> {
         let product = theta.dot(&theta.t());
         let norm = product.iter().map(|x| x * x).sum::<f64>().sqrt();
-        if !(norm > 0.0 && norm.is_finite()) {
-            let allowed = "must be a matrix with a finite norm > 0";
-            return Err(Error::invalid("theta", format!("norm {norm}"), allowed));
-        }
+        let allowed = "must be a matrix with a finite norm > 0";
+        require(norm > 0.0 && norm.is_finite(), "theta", format!("norm {norm}"), allowed)?;
         Ok(LsaWeights { u: scale, b: product * (scale / norm), ..LsaWeights::zeros(theta.nrows()) })
     }
 
@@ -50,10 +48,8 @@ impl LsaWeights {
     pub fn of_matrices(w_pv: ArrayView2<f64>, w_kq: ArrayView2<f64>) -> Result<Self> {
         let size = w_pv.nrows();
         for (name, w) in [("w_pv", w_pv), ("w_kq", w_kq)] {
-            if w.dim() != (size, size) || size < 2 {
-                let expected = "(d+1, d+1) with d >= 1, as W^PV and W^KQ both have";
-                return Err(Error::shape(name, w.dim(), expected));
-            }
+            let expected = "(d+1, d+1) with d >= 1, as W^PV and W^KQ both have";
+            require_shape(w.dim() == (size, size) && size >= 2, name, w.dim(), expected)?;
         }
         let d = size - 1;
         Ok(LsaWeights {

@@ -71,12 +71,11 @@ impl Descent {
         let (d, n) = memory.context().dim();
         let terms = (d + n) as f64;
         let largest = query.dot(&query).max(length * length) + (n as f64).ln() / memory.beta();
-        Outcome::Gap {
-            lhs: after + self.fall * step.dot(&step),
-            rhs: before,
-            tol: ROUNDING.max(f64::EPSILON * terms) * largest,
-            relation: Relation::AtMost,
-            witness: witness! { "fell_by" => before - after, "squared_step" => step.dot(&step) },
-        }
+        Outcome::at_most(
+            after + self.fall * step.dot(&step),
+            before,
+            ROUNDING.max(f64::EPSILON * terms) * largest,
+            witness! { "fell_by" => before - after, "squared_step" => step.dot(&step) },
+        )
     }
 }

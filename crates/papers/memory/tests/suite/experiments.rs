@@ -1,32 +1,20 @@
 //! The experiment: rows do not depend on threads, and say what the theory says.
 
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, RunOptions};
 use attnlab_lab::figure;
-use attnlab_lab::run::{Row, Silent};
+use attnlab_lab::sheet_test::assert_reproducible;
 use attnlab_memory::room;
 
-fn run(threads: usize) -> Vec<Row> {
+#[test]
+fn contractions_store_one_pattern_and_strong_memories_many() {
     let catalogue = Catalogue::new().with(room());
     let small = "trials = 3\ndims = [4]\nstrengths = [0.02, 0.9, 2.0, 30.0]\nmost = 40";
     let experiment = catalogue.experiment("memory_slack").unwrap();
     let experiment = experiment.configure(true, None, &small.parse().unwrap()).unwrap();
-    let options = RunOptions { seed: 5, ..RunOptions::default() };
     let folder = tempfile::tempdir().unwrap();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let work = || experiment::run(&*experiment, folder.path(), &options, &Silent);
-    let rows = pool.unwrap().install(work).unwrap().rows;
-    let figures = experiment.figures(&rows).unwrap();
+    let (rows, figures) = assert_reproducible(&*experiment, 5, folder.path());
     assert_eq!(figures.len(), 1);
     assert!(figure::svg(&figures[0]).unwrap().contains("promised"));
-    assert!(experiment.figures(&[]).is_err());
-    rows
-}
-
-#[test]
-fn contractions_store_one_pattern_and_strong_memories_many() {
-    let rows = run(1);
-    assert!(rows == run(2));
     for row in &rows {
         let [stored, lost] = ["stored", "lost"].map(|name| row.number(name).unwrap());
         if row.parameter("strength").unwrap() < 1.0 {

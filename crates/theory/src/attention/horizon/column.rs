@@ -96,14 +96,10 @@ impl<'a> Column<'a> {
         }
         let signal = self.top(self.own.clone())?;
         let noise = self.top(self.others())?;
-        let captured = self.newton(signal, tau);
-        let kept = self.newton(noise, tau);
-        match (captured, kept) {
-            (Some(c), Some(k)) if k < c => Some(self.break_at(k, noise, BreakKind::NoiseKept)),
-            (Some(c), _) => Some(self.break_at(c, signal, BreakKind::Captured)),
-            (None, Some(k)) => Some(self.break_at(k, noise, BreakKind::NoiseKept)),
-            (None, None) => None,
-        }
+        let captured = self.newton(signal, tau).map(|theta| (theta, signal, BreakKind::Captured));
+        let kept = self.newton(noise, tau).map(|theta| (theta, noise, BreakKind::NoiseKept));
+        let first = [captured, kept].into_iter().flatten().reduce(|a, b| if b.0 < a.0 { b } else { a });
+        first.map(|(theta, row, kind)| self.break_at(theta, row, kind))
     }
 
     /// Computes the left end of {θ ≥ 1 : weight of `row` > τ} in a noise column by Newton's method.

@@ -23,7 +23,7 @@ mod column;
 
 pub(crate) use column::Column;
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::linalg::product;
 use ndarray::ArrayView2;
 use serde::Serialize;
@@ -187,14 +187,9 @@ pub fn exact_updates(theta_crit: f64, eta: f64, tau: f64) -> Option<u64> {
 
 /// Checks that τ is in (0, 1] and that the cluster is a range of tokens.
 pub(crate) fn validate(tokens: usize, own: &Range<usize>, tau: f64) -> Result<()> {
-    if !(tau > 0.0 && tau <= 1.0) {
-        return Err(Error::invalid("tau", tau, "must be a number in (0, 1]"));
-    }
-    if own.is_empty() || own.end > tokens {
-        let allowed = format!("must be a non-empty range within the {tokens} tokens");
-        return Err(Error::invalid("own", format!("{own:?}"), allowed));
-    }
-    Ok(())
+    require(tau > 0.0 && tau <= 1.0, "tau", tau, "must be a number in (0, 1]")?;
+    let allowed = format!("must be a non-empty range within the {tokens} tokens");
+    require(!own.is_empty() && own.end <= tokens, "own", format!("{own:?}"), allowed)
 }
 
 /// Computes the horizon of one head by the plain definition. `y` (p, N) holds the coefficients U_kᵀZ of
@@ -217,9 +212,7 @@ pub(crate) fn validate(tokens: usize, own: &Range<usize>, tau: f64) -> Result<()
 /// ```
 pub fn plain(y: ArrayView2<f64>, own: Range<usize>, tau: f64) -> Result<HeadHorizon> {
     validate(y.ncols(), &own, tau)?;
-    if y.iter().any(|x| !x.is_finite()) {
-        return Err(Error::invalid("y", "NaN or infinite", "must be finite numbers"));
-    }
+    require(y.iter().all(|x| x.is_finite()), "y", "NaN or infinite", "must be finite numbers")?;
     let scores = product(y.t(), y);
     let break_of = |(j, column): (usize, ndarray::ArrayView1<f64>)| {
         let scores = column.to_vec();

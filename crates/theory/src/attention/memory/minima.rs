@@ -1,7 +1,7 @@
 //! Minima of the energy: their basins of attraction and the tokens that they retrieve.
 
 use super::DenseMemory;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, at_least, require, require_shape};
 use attnlab_core::linalg::symmetric_eigen;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
@@ -80,10 +80,8 @@ impl DenseMemory {
     /// ```
     pub fn minima_from(&self, starts: ArrayView2<f64>) -> Result<Minima> {
         for (name, value) in [("alpha", self.alpha), ("beta", self.beta)] {
-            if value < 0.0 {
-                let allowed = "must be a number > 0; minima are found where both scales are positive";
-                return Err(Error::invalid(name, value, allowed));
-            }
+            let allowed = "must be a number > 0; minima are found where both scales are positive";
+            require(value > 0.0, name, value, allowed)?;
         }
         let scale = self.scale();
         let (mut minima, mut basin): (Vec<Minimum>, Vec<usize>) = (vec![], vec![]);
@@ -120,13 +118,9 @@ impl DenseMemory {
     /// # Errors
     /// If tokens do not have two components, or `side` < 2.
     pub fn grid(&self, side: usize) -> Result<Array2<f64>> {
-        if self.context.nrows() != 2 {
-            let expected = "(2, L): a grid is for two dimensions, use minima_from in more";
-            return Err(Error::shape("context", self.context.dim(), expected));
-        }
-        if side < 2 {
-            return Err(Error::invalid("side", side, "must be a whole number >= 2"));
-        }
+        let expected = "(2, L): a grid is for two dimensions, use minima_from in more";
+        require_shape(self.context.nrows() == 2, "context", self.context.dim(), expected)?;
+        at_least("side", side, 2)?;
         let ends = |row: usize| {
             let values = self.context.row(row);
             let low = values.iter().copied().fold(f64::INFINITY, f64::min);

@@ -24,7 +24,7 @@ pub use hopfield::SphericalHopfield;
 pub use minima::{Minima, Minimum};
 
 use super::{Nonlinearity, Softmax};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, at_least, require, require_shape};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 /// Energy of one context, Denoising Eq. (7).
@@ -57,10 +57,8 @@ impl DenseMemory {
     pub fn new(context: ArrayView2<f64>, alpha: f64, beta: f64) -> Result<Self> {
         check_context(context)?;
         for (name, value) in [("alpha", alpha), ("beta", beta)] {
-            if value == 0.0 || !value.is_finite() {
-                let allowed = "must be a finite number other than 0; the energy divides by it";
-                return Err(Error::invalid(name, value, allowed));
-            }
+            let allowed = "must be a finite number other than 0; the energy divides by it";
+            require(value != 0.0 && value.is_finite(), name, value, allowed)?;
         }
         Ok(DenseMemory { context: context.to_owned(), alpha, beta })
     }
@@ -140,9 +138,7 @@ impl DenseMemory {
     /// ```
     pub fn descend(&self, start: ArrayView1<f64>, gamma: f64, steps: usize) -> Result<Array2<f64>> {
         self.check_state(start)?;
-        if !gamma.is_finite() {
-            return Err(Error::invalid("gamma", gamma, "must be a finite number"));
-        }
+        require(gamma.is_finite(), "gamma", gamma, "must be a finite number")?;
         let mut path = Array2::zeros((start.len(), steps + 1));
         path.column_mut(0).assign(&start);
         for k in 0..steps {
@@ -157,28 +153,22 @@ impl DenseMemory {
     }
 
     fn check_state(&self, s: ArrayView1<f64>) -> Result<()> {
-        if s.len() != self.context.nrows() {
-            let expected = format!("the n = {} components of the tokens", self.context.nrows());
-            return Err(Error::shape("state", s.len(), expected));
-        }
-        match s.iter().find(|x| !x.is_finite()) {
-            Some(bad) => Err(Error::invalid("state", bad, "must be finite numbers only")),
-            None => Ok(()),
-        }
+        let expected = format!("the n = {} components of the tokens", self.context.nrows());
+        require_shape(s.len() == self.context.nrows(), "state", s.len(), expected)?;
+        check_finite("state", s)
     }
 }
 
 /// Checks that the context is not empty and has finite entries.
 fn check_context(context: ArrayView2<f64>) -> Result<()> {
-    if context.nrows() == 0 {
-        let expected = "(n, L) with n >= 1";
-        return Err(Error::shape("context", context.dim(), expected));
-    }
-    if context.ncols() == 0 {
-        return Err(Error::invalid("L", 0, "must be a whole number >= 1"));
-    }
-    match context.iter().find(|x| !x.is_finite()) {
-        Some(bad) => Err(Error::invalid("context", bad, "must be finite numbers only")),
+    require_shape(context.nrows() > 0, "context", context.dim(), "(n, L) with n >= 1")?;
+    at_least("L", context.ncols(), 1)?;
+    check_finite("context", context)
+}
+
+fn check_finite<'a>(name: &str, entries: impl IntoIterator<Item = &'a f64>) -> Result<()> {
+    match entries.into_iter().find(|x| !x.is_finite()) {
+        Some(bad) => Err(Error::invalid(name, bad, "must be finite numbers only")),
         None => Ok(()),
     }
 }

@@ -12,8 +12,8 @@
 //! The layer is then a step on the energy (7) with tokens $W_{PV} X$, $\alpha = 1$ and $\beta = c$.
 
 use super::super::{Nonlinearity, Softmax};
-use super::DenseMemory;
-use attnlab_core::error::{Error, Result};
+use super::{DenseMemory, check_context, check_finite};
+use attnlab_core::error::{Result, require_shape};
 use attnlab_core::linalg::{Threads, frobenius2, gemm};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
@@ -92,14 +92,9 @@ pub fn test(
     w_kq: ArrayView2<f64>,
     s: ArrayView1<f64>,
 ) -> Result<Symmetry> {
-    super::check_context(context)?;
+    check(context, w_pv, w_kq)?;
     let n = context.nrows();
-    check_weights("W_PV", w_pv, n)?;
-    check_weights("W_KQ", w_kq, n)?;
-    if s.len() != n {
-        let expected = format!("the n = {n} components of the tokens");
-        return Err(Error::shape("state", s.len(), expected));
-    }
+    require_shape(s.len() == n, "state", s.len(), format!("the n = {n} components of the tokens"))?;
     let y = y_of(context, w_kq, s);
     let left = w_pv.dot(&y);
     Ok(Symmetry { jacobian: asymmetry(left.dot(&w_kq).view()), printed: asymmetry(left.dot(&w_kq.t()).view()) })
@@ -132,10 +127,7 @@ pub fn memory(
     w_kq: ArrayView2<f64>,
     tolerance: f64,
 ) -> Result<Option<DenseMemory>> {
-    super::check_context(context)?;
-    let n = context.nrows();
-    check_weights("W_PV", w_pv, n)?;
-    check_weights("W_KQ", w_kq, n)?;
+    check(context, w_pv, w_kq)?;
     // The scalar c is found by least squares.
     let inner: f64 = w_kq.iter().zip(w_pv.t()).map(|(a, b)| a * b).sum();
     let c = inner / frobenius2(w_pv);
@@ -146,13 +138,12 @@ pub fn memory(
     DenseMemory::new(w_pv.dot(&context).view(), 1.0, c).map(Some)
 }
 
-fn check_weights(name: &str, w: ArrayView2<f64>, n: usize) -> Result<()> {
-    if w.dim() != (n, n) {
-        let expected = format!("({n}, {n}), the components of the tokens");
-        return Err(Error::shape(name, w.dim(), expected));
+fn check(context: ArrayView2<f64>, w_pv: ArrayView2<f64>, w_kq: ArrayView2<f64>) -> Result<()> {
+    check_context(context)?;
+    let n = context.nrows();
+    for (name, w) in [("W_PV", w_pv), ("W_KQ", w_kq)] {
+        require_shape(w.dim() == (n, n), name, w.dim(), format!("({n}, {n}), the components of the tokens"))?;
+        check_finite(name, w)?;
     }
-    match w.iter().find(|x| !x.is_finite()) {
-        Some(bad) => Err(Error::invalid(name, bad, "must be finite numbers only")),
-        None => Ok(()),
-    }
+    Ok(())
 }

@@ -11,10 +11,8 @@ pub struct HardThreshold {
     pub tau: f64,
 }
 
-pub(super) const CONSTRUCTOR: Constructor = Constructor {
-    name: "hard-threshold",
-    with_tau: |tau| HardThreshold { tau }.into(),
-};
+pub(super) const CONSTRUCTOR: Constructor =
+    Constructor { name: "hard-threshold", with_tau: |tau| HardThreshold { tau }.into() };
 
 impl Nonlinearity for HardThreshold {
     fn name(&self) -> &str {
@@ -38,10 +36,7 @@ impl Nonlinearity for HardThreshold {
     }
 
     fn gpu(&self) -> Option<GpuPass> {
-        Some(GpuPass::ScoreAbove {
-            cut: self.tau,
-            value: self.tau,
-        })
+        Some(GpuPass::ScoreAbove { cut: self.tau, value: self.tau })
     }
 }
 
@@ -59,10 +54,7 @@ impl Tiled for HardThreshold {
         };
         let mut output = head.zeros();
         let reports = head.sweep(&step, &mut output);
-        Streamed {
-            output,
-            redecided: reports.into_iter().map(|(_, resolved)| resolved).sum(),
-        }
+        Streamed { output, redecided: reports.into_iter().map(|(_, resolved)| resolved).sum() }
     }
 }
 

@@ -7,10 +7,7 @@ use crate::attention::streaming::{Exp, Peaks, Pick, Problem, Streamed, Streaming
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hardmax;
 
-pub(super) const CONSTRUCTOR: Constructor = Constructor {
-    name: "hardmax",
-    with_tau: |_| Hardmax.into(),
-};
+pub(super) const CONSTRUCTOR: Constructor = Constructor { name: "hardmax", with_tau: |_| Hardmax.into() };
 
 impl Nonlinearity for Hardmax {
     fn name(&self) -> &str {
@@ -35,16 +32,10 @@ impl Nonlinearity for Hardmax {
 impl Tiled for Hardmax {
     fn attend<T: Exp>(&self, head: &Problem<T>) -> Streamed<T> {
         let mut output = head.zeros();
-        let peaks = Peaks {
-            problem: head,
-            pick: Pick::Largest,
-        };
+        let peaks = Peaks { problem: head, pick: Pick::Largest };
         let undecided = head.sweep(&peaks, &mut output).concat();
         head.redecide(self, &undecided, &mut output);
-        Streamed {
-            output,
-            redecided: undecided.len(),
-        }
+        Streamed { output, redecided: undecided.len() }
     }
 }
 

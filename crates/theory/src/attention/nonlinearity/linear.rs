@@ -2,7 +2,7 @@
 
 use super::{Constructor, GpuPass, Nonlinearity, map};
 use crate::attention::Mask;
-use crate::attention::streaming::{Exp, Problem, TileRule, Streamed, Streaming, Tiled, at_full_width};
+use crate::attention::streaming::{Exp, Problem, Streamed, Streaming, TileRule, Tiled, at_full_width};
 use attnlab_core::linalg::{Threads, gemm};
 use ndarray::{Array2, ArrayViewMut2, ShapeBuilder, s};
 use std::ops::Range;
@@ -11,10 +11,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linear;
 
-pub(super) const CONSTRUCTOR: Constructor = Constructor {
-    name: "linear",
-    with_tau: |_| Linear.into(),
-};
+pub(super) const CONSTRUCTOR: Constructor = Constructor { name: "linear", with_tau: |_| Linear.into() };
 
 impl Nonlinearity for Linear {
     fn name(&self) -> &str {
@@ -30,10 +27,7 @@ impl Nonlinearity for Linear {
     }
 
     fn gpu(&self) -> Option<GpuPass> {
-        Some(GpuPass::Entrywise {
-            weight: "fn weight(score: f32) -> f32 { return score; }".into(),
-            normalise: false,
-        })
+        Some(GpuPass::Entrywise { weight: "fn weight(score: f32) -> f32 { return score; }".into(), normalise: false })
     }
 }
 
@@ -59,13 +53,7 @@ impl<T: Exp> TileRule<T> for Scores<'_, '_, T> {
 
     fn start(&self, _queries: Range<usize>) {}
 
-    fn absorb(
-        &self,
-        _state: &mut (),
-        keys: Range<usize>,
-        scores: &mut [T],
-        out: ArrayViewMut2<T>,
-    ) {
+    fn absorb(&self, _state: &mut (), keys: Range<usize>, scores: &mut [T], out: ArrayViewMut2<T>) {
         masked_to_zero(scores);
         self.0.accumulate(keys, scores, out);
     }
@@ -75,15 +63,14 @@ impl<T: Exp> TileRule<T> for Scores<'_, '_, T> {
 
 /// Replaces masked scores, -∞, by 0.
 fn masked_to_zero<T: Exp>(scores: &mut [T]) {
-    at_full_width(#[inline(always)] || {
-        for s in scores {
-            *s = if *s == T::neg_infinity() {
-                T::zero()
-            } else {
-                *s
-            };
-        }
-    });
+    at_full_width(
+        #[inline(always)]
+        || {
+            for s in scores {
+                *s = if *s == T::neg_infinity() { T::zero() } else { *s };
+            }
+        },
+    );
 }
 
 /// Computes out <- (V Kᵀ) Q with 4Np² floating-point operations instead of 4N²p. With the causal mask V
@@ -93,65 +80,22 @@ fn reassociated<T: Exp>(problem: &Problem<T>, out: &mut Array2<T>) {
     let mut state = Array2::zeros((values.nrows(), keys.nrows()).f());
     match problem.mask() {
         Mask::None => {
-            gemm(
-                T::one(),
-                values,
-                keys.t(),
-                false,
-                state.view_mut(),
-                Threads::All,
-            );
-            gemm(
-                T::one(),
-                state.view(),
-                queries,
-                false,
-                out.view_mut(),
-                Threads::All,
-            );
+            gemm(T::one(), values, keys.t(), false, state.view_mut(), Threads::All);
+            gemm(T::one(), state.view(), queries, false, out.view_mut(), Threads::All);
         }
         Mask::Causal => {
             let blocks = problem.blocks();
             for range in (0..blocks.count()).map(|b| blocks.range(b)) {
-                let block_of =
-                    |a: ndarray::ArrayView2<'_, T>| a.slice_move(s![.., range.clone()]).to_owned();
+                let block_of = |a: ndarray::ArrayView2<'_, T>| a.slice_move(s![.., range.clone()]).to_owned();
                 let (keys, queries, values) = (block_of(keys), block_of(queries), block_of(values));
                 let mut scores = Array2::zeros((range.len(), range.len()).f());
                 let mut out = out.slice_mut(s![.., range.clone()]);
                 let threads = Threads::All;
-                gemm(
-                    T::one(),
-                    keys.t(),
-                    queries.view(),
-                    false,
-                    scores.view_mut(),
-                    threads,
-                );
+                gemm(T::one(), keys.t(), queries.view(), false, scores.view_mut(), threads);
                 zero_below_diagonal(scores.view_mut());
-                gemm(
-                    T::one(),
-                    state.view(),
-                    queries.view(),
-                    false,
-                    out.view_mut(),
-                    threads,
-                );
-                gemm(
-                    T::one(),
-                    values.view(),
-                    scores.view(),
-                    true,
-                    out.view_mut(),
-                    threads,
-                );
-                gemm(
-                    T::one(),
-                    values.view(),
-                    keys.t(),
-                    true,
-                    state.view_mut(),
-                    threads,
-                );
+                gemm(T::one(), state.view(), queries.view(), false, out.view_mut(), threads);
+                gemm(T::one(), values.view(), scores.view(), true, out.view_mut(), threads);
+                gemm(T::one(), values.view(), keys.t(), true, state.view_mut(), threads);
             }
         }
     }

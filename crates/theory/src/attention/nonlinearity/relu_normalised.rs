@@ -1,21 +1,17 @@
 //! Normalised ReLU: positive parts divided by their sum.
 
 use super::{Constructor, GpuPass, Nonlinearity, map};
-use crate::attention::streaming::{
-    Exp, LANES, Problem, TileRule, Streamed, Streaming, Tiled, fold_lanes,
-};
-use ndarray::ArrayViewMut2;
 use crate::attention::streaming::at_full_width;
+use crate::attention::streaming::{Exp, LANES, Problem, Streamed, Streaming, TileRule, Tiled, fold_lanes};
+use ndarray::ArrayViewMut2;
 use std::ops::Range;
 
 /// Weights max(x_i, 0) / Σ_j max(x_j, 0), all 0 if no score is positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReluNormalised;
 
-pub(super) const CONSTRUCTOR: Constructor = Constructor {
-    name: "relu-normalised",
-    with_tau: |_| ReluNormalised.into(),
-};
+pub(super) const CONSTRUCTOR: Constructor =
+    Constructor { name: "relu-normalised", with_tau: |_| ReluNormalised.into() };
 
 impl Nonlinearity for ReluNormalised {
     fn name(&self) -> &str {
@@ -62,13 +58,7 @@ impl<T: Exp> TileRule<T> for PositiveParts<'_, '_, T> {
         vec![0.0; queries.len()]
     }
 
-    fn absorb(
-        &self,
-        sums: &mut Vec<f64>,
-        keys: Range<usize>,
-        scores: &mut [T],
-        out: ArrayViewMut2<T>,
-    ) {
+    fn absorb(&self, sums: &mut Vec<f64>, keys: Range<usize>, scores: &mut [T], out: ArrayViewMut2<T>) {
         relu_columns(scores, keys.len(), sums);
         self.0.accumulate(keys, scores, out);
     }
@@ -86,19 +76,22 @@ impl<T: Exp> TileRule<T> for PositiveParts<'_, '_, T> {
 
 /// Replaces each score by max(score, 0) and adds each column's sum to `sums`.
 fn relu_columns<T: Exp>(scores: &mut [T], rows: usize, sums: &mut [f64]) {
-    at_full_width(#[inline(always)] || {
-        for (column, sum) in scores.chunks_exact_mut(rows).zip(sums) {
-            let mut lanes = [T::zero(); LANES];
-            for chunk in column.chunks_mut(LANES) {
-                for (s, lane) in chunk.iter_mut().zip(&mut lanes) {
-                    // This comparison keeps NaN, unlike `max`.
-                    *s = if *s < T::zero() { T::zero() } else { *s };
-                    *lane += *s;
+    at_full_width(
+        #[inline(always)]
+        || {
+            for (column, sum) in scores.chunks_exact_mut(rows).zip(sums) {
+                let mut lanes = [T::zero(); LANES];
+                for chunk in column.chunks_mut(LANES) {
+                    for (s, lane) in chunk.iter_mut().zip(&mut lanes) {
+                        // This comparison keeps NaN, unlike `max`.
+                        *s = if *s < T::zero() { T::zero() } else { *s };
+                        *lane += *s;
+                    }
                 }
+                *sum += fold_lanes(lanes).as_f64();
             }
-            *sum += fold_lanes(lanes).as_f64();
-        }
-    });
+        },
+    );
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Softmax, the weights of standard attention.
 
 use super::{Constructor, GpuPass, Nonlinearity, map};
-use crate::attention::streaming::{Exp, Problem, TileRule, Running, Streamed, Streaming, Tiled};
+use crate::attention::streaming::{Exp, Problem, Running, Streamed, Streaming, TileRule, Tiled};
 use ndarray::ArrayViewMut2;
 use std::ops::Range;
 
@@ -9,10 +9,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Softmax;
 
-pub(super) const CONSTRUCTOR: Constructor = Constructor {
-    name: "softmax",
-    with_tau: |_| Softmax.into(),
-};
+pub(super) const CONSTRUCTOR: Constructor = Constructor { name: "softmax", with_tau: |_| Softmax.into() };
 
 impl Nonlinearity for Softmax {
     fn name(&self) -> &str {
@@ -54,13 +51,7 @@ impl<T: Exp> TileRule<T> for Exponentials<'_, '_, T> {
         Running::new(queries.len())
     }
 
-    fn absorb(
-        &self,
-        state: &mut Running<T>,
-        keys: Range<usize>,
-        scores: &mut [T],
-        mut out: ArrayViewMut2<T>,
-    ) {
+    fn absorb(&self, state: &mut Running<T>, keys: Range<usize>, scores: &mut [T], mut out: ArrayViewMut2<T>) {
         state.exponentials(scores, keys.len(), out.view_mut());
         self.0.accumulate(keys, scores, out);
     }

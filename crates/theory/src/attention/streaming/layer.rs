@@ -4,9 +4,9 @@ use super::exp::Exp;
 use super::machine::Machine;
 use super::problem::Problem;
 use crate::attention::{Mhsa, Mssa, Nonlinearity};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::linalg::{Real, Threads, gemm, product};
-use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
+use attnlab_core::error::{Result, require_shape};
+use attnlab_core::linalg::{Threads, column_major, gemm, product};
+use ndarray::{Array2, ArrayView2, s};
 use rayon::prelude::*;
 
 /// Result of a pass on the fast path.
@@ -136,10 +136,8 @@ impl Mssa {
         let mut next = column_major(tokens);
         let mut redecided = 0;
         for (k, u) in bases.iter().enumerate() {
-            if u.nrows() != tokens.nrows() {
-                let expected = format!("(d, p) with d = {} as the tokens have", tokens.nrows());
-                return Err(Error::shape(format!("bases[{k}]"), u.dim(), expected));
-            }
+            let expected = format!("(d, p) with d = {} as the tokens have", tokens.nrows());
+            require_shape(u.nrows() == tokens.nrows(), format!("bases[{k}]"), u.dim(), expected)?;
             let head = head(product(u.t(), tokens).view())?;
             redecided += head.redecided;
             let eta = T::of_f64(self.eta);
@@ -183,12 +181,6 @@ impl Mhsa {
         }
         Ok(Streamed { output: next, redecided })
     }
-}
-
-fn column_major<T: Real>(a: ArrayView2<T>) -> Array2<T> {
-    let mut copy = Array2::zeros(a.raw_dim().f());
-    copy.assign(&a);
-    copy
 }
 
 /// Computes V φ(Mask(S)): over tiles if φ has such a pass, otherwise column by column.

@@ -35,4 +35,5 @@ pub use problem::Problem;
 pub use rules::{LogSum, Running, TileRule};
 pub use step::{Doubt, Step, StepState};
 pub use tiles::{Blocks, Tile, for_each_tile};
+pub(crate) use width::at_512_bits;
 pub use width::at_full_width;

@@ -6,7 +6,7 @@ use super::layer::Streamed;
 use super::rules::TileRule;
 use super::tiles::{Blocks, for_each_tile};
 use crate::attention::{Mask, Nonlinearity};
-use attnlab_core::linalg::{Real, Threads, gemm};
+use attnlab_core::linalg::{Real, Threads, column_major, gemm};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2, ShapeBuilder, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -31,9 +31,7 @@ fn by_columns<T: Real>(a: ArrayView2<'_, T>) -> CowArray<'_, T, Ix2> {
     if a.t().is_standard_layout() {
         return a.into();
     }
-    let mut copy = Array2::zeros(a.raw_dim().f());
-    copy.assign(&a);
-    copy.into()
+    column_major(a).into()
 }
 
 fn lengths<T: Real>(a: ArrayView2<T>) -> Vec<f64> {

@@ -3,15 +3,15 @@
 
 use super::HeadSettings;
 use super::kernel::{self, Head, HeadGradient, Scratch};
-use crate::model::flex::{Number, tensor, values};
+use crate::model::flex::{Number, at_type_of, tensor, values};
 use burn::backend::autodiff::checkpoint::{base::Checkpointer, strategy::CheckpointStrategy};
 use burn::backend::autodiff::grads::Gradients;
 use burn::backend::autodiff::ops::{Backward, Ops, OpsKind, unary};
 use burn::backend::flex::FlexTensor;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, TensorMetadata, backend_extension};
-use burn::tensor::{DType, Tensor};
-use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut4, Axis};
+use burn::tensor::Tensor;
+use ndarray::{ArrayView2, ArrayView4, ArrayViewMut, ArrayViewMut2, ArrayViewMut4, Axis, RemoveAxis};
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -36,15 +36,13 @@ trait FusedAttention: Backend {
 
 impl FusedAttention for Flex {
     fn fused_heads(projected: FlexTensor, settings: Arc<HeadSettings>) -> FlexTensor {
-        forward(&projected.to_contiguous(), &settings).0
+        let projected = projected.to_contiguous();
+        at_type_of!(projected, forward(&projected, &settings)).0
     }
 
     fn head_weights(projected: FlexTensor, settings: Arc<HeadSettings>) -> FlexTensor {
         let projected = projected.to_contiguous();
-        match projected.dtype() {
-            DType::F64 => weights_in::<f64>(&projected, &settings),
-            _ => weights_in::<f32>(&projected, &settings),
-        }
+        at_type_of!(projected, weights_of(&projected, &settings))
     }
 }
 
@@ -52,7 +50,7 @@ impl<C: CheckpointStrategy> FusedAttention for Autodiff<Flex, C> {
     fn fused_heads(projected: FloatTensor<Self>, settings: Arc<HeadSettings>) -> FloatTensor<Self> {
         let (projected, node) = projected.into_parts();
         let projected = projected.to_contiguous();
-        let (heads, statistics) = forward(&projected, &settings);
+        let (heads, statistics) = at_type_of!(projected, forward(&projected, &settings));
         match FusedStep.prepare::<C>([node]).compute_bound().stateful() {
             OpsKind::Tracked(prepared) => {
                 let state = Kept { projected, statistics, settings };
@@ -85,17 +83,9 @@ impl Backward<Flex, 1> for FusedStep {
 
     fn backward(self, ops: Ops<Kept, 1>, gradients: &mut Gradients, _: &mut Checkpointer) {
         let state = ops.state;
-        unary::<Flex, _>(ops.parents, ops.node, gradients, |slope| match state.projected.dtype() {
-            DType::F64 => backward_in::<f64>(&state, &slope.to_contiguous()),
-            _ => backward_in::<f32>(&state, &slope.to_contiguous()),
+        unary::<Flex, _>(ops.parents, ops.node, gradients, |slope| {
+            at_type_of!(state.projected, derivatives(&state, &slope.to_contiguous()))
         });
-    }
-}
-
-fn forward(projected: &FlexTensor, settings: &HeadSettings) -> (FlexTensor, FlexTensor) {
-    match projected.dtype() {
-        DType::F64 => forward_in::<f64>(projected, settings),
-        _ => forward_in::<f32>(projected, settings),
     }
 }
 
@@ -133,21 +123,7 @@ impl Sizes {
     fn split<'a, T>(&self, values: &'a mut [T], parts: usize) -> Vec<Vec<ArrayViewMut2<'a, T>>> {
         let shape = (self.batch, self.tokens, parts * self.heads, self.p);
         let view = ArrayViewMut4::from_shape(shape, values).expect("the tensor has this shape");
-        let mut view = view.permuted_axes([0, 2, 1, 3]);
-        let mut sequences = vec![];
-        for _ in 0..self.batch {
-            let (sequence, rest) = view.split_at(Axis(0), 1);
-            view = rest;
-            let mut sequence = sequence.index_axis_move(Axis(0), 0);
-            let mut views = vec![];
-            for _ in 0..parts * self.heads {
-                let (head, rest) = sequence.split_at(Axis(0), 1);
-                sequence = rest;
-                views.push(head.index_axis_move(Axis(0), 0));
-            }
-            sequences.push(views);
-        }
-        sequences
+        outer(view.permuted_axes([0, 2, 1, 3])).into_iter().map(outer).collect()
     }
 
     /// Returns the views for the derivatives of each head.
@@ -177,8 +153,19 @@ impl Sizes {
     }
 }
 
+/// Splits a view along its first axis.
+fn outer<T, D: RemoveAxis>(mut view: ArrayViewMut<'_, T, D>) -> Vec<ArrayViewMut<'_, T, D::Smaller>> {
+    let mut parts = vec![];
+    while view.len_of(Axis(0)) > 0 {
+        let (first, rest) = view.split_at(Axis(0), 1);
+        parts.push(first.index_axis_move(Axis(0), 0));
+        view = rest;
+    }
+    parts
+}
+
 /// Computes outputs and statistics.
-fn forward_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> (FlexTensor, FlexTensor) {
+fn forward<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> (FlexTensor, FlexTensor) {
     let sizes = Sizes::new(projected, settings);
     let view = sizes.view(values::<T>(projected), sizes.parts);
     let mut out = vec![T::zero(); sizes.batch * sizes.tokens * sizes.width()];
@@ -194,7 +181,7 @@ fn forward_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> (Fl
     (tensor(out, [sizes.batch, sizes.tokens, sizes.width()]), tensor(statistics, shape))
 }
 
-fn weights_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> FlexTensor {
+fn weights_of<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> FlexTensor {
     let sizes = Sizes::new(projected, settings);
     let view = sizes.view(values::<T>(projected), sizes.parts);
     let (count, n) = (sizes.batch * sizes.heads, sizes.tokens);
@@ -207,7 +194,7 @@ fn weights_in<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> Fle
 }
 
 /// Computes the derivatives with respect to the projected tokens.
-fn backward_in<T: Number>(state: &Kept, slope: &FlexTensor) -> FlexTensor {
+fn derivatives<T: Number>(state: &Kept, slope: &FlexTensor) -> FlexTensor {
     let settings = state.settings.as_ref();
     let sizes = Sizes::new(&state.projected, settings);
     let view = sizes.view(values::<T>(&state.projected), sizes.parts);

@@ -5,8 +5,9 @@
 //! that memory is O(tokens) per head. Blocks and sums have a fixed order.
 
 use super::HeadSettings;
+use crate::model::flex::sum;
 use attnlab_core::linalg::{Threads, gemm};
-use attnlab_theory::attention::streaming::{Exp, LANES, at_full_width, exp_shifted, fold_lanes, largest};
+use attnlab_theory::attention::streaming::{Exp, LANES, at_full_width, exp_shifted, largest};
 use ndarray::{ArrayView2, ArrayViewMut2, Zip};
 
 /// Number of queries in a block.
@@ -307,17 +308,7 @@ fn hide<T: Exp>(row: &mut [T], visible: usize) -> &mut [T] {
 /// Computes Σ_i a_i b_i in a fixed number of lanes.
 #[inline(always)]
 fn dot<T: Exp>(a: &[T], b: &[T]) -> T {
-    let mut lanes = [T::zero(); LANES];
-    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    for (a, b) in a.iter().zip(b) {
-        for l in 0..LANES {
-            lanes[l] += a[l] * b[l];
-        }
-    }
-    for (l, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
-        lanes[l] += *a * *b;
-    }
-    fold_lanes(lanes)
+    sum(a, b, |a, b| a * b)
 }
 
 #[inline(always)]

@@ -10,28 +10,15 @@ use std::sync::Arc;
 
 /// Every form of attention that a configuration can have, with heads of dimension `p`.
 fn forms(heads: usize, p: usize) -> Vec<ModelConfig> {
-    let mut attentions = vec![];
-    for normalise_queries in [false, true] {
-        for scaled in [false, true] {
-            attentions.push(AttentionForm::Mssa { normalise_queries, scaled });
-        }
-    }
-    attentions.push(AttentionForm::Mhsa);
+    let mssa = |i: usize| AttentionForm::Mssa { normalise_queries: i / 2 == 1, scaled: i % 2 == 1 };
     let mut configs = vec![];
-    for attention in attentions {
+    for attention in (0..4).map(mssa).chain([AttentionForm::Mhsa]) {
         for causal in [false, true] {
-            for positions in [Positions::None, Positions::Rotary] {
-                if positions == Positions::Rotary && p % 2 == 1 {
-                    continue;
-                }
-                configs.push(ModelConfig {
-                    attention,
-                    causal,
-                    positions,
-                    heads,
-                    width: heads * p,
-                    ..preset("icl-aot-mssa").unwrap()
-                });
+            // Rotations turn pairs.
+            let odd = p % 2 == 1;
+            for positions in [Positions::None, Positions::Rotary].into_iter().take(if odd { 1 } else { 2 }) {
+                let sizes = ModelConfig { heads, width: heads * p, ..preset("icl-aot-mssa").unwrap() };
+                configs.push(ModelConfig { attention, causal, positions, ..sizes });
             }
         }
     }
@@ -72,10 +59,9 @@ fn results(config: &ModelConfig, device: &ComputeDevice, sizes: [usize; 3]) -> [
     let attention = Attention::new(config, device, sizes[1]);
     let y = projected(device, &attention.settings, sizes);
     let heads = attention.heads(y.clone());
-    let mut gradients = mixed(heads.clone(), device).backward();
     let weights = attention.weights(y.clone());
-    let gradient = y.grad_remove(&mut gradients).unwrap();
-    [values(heads), values(weights), values(gradient)]
+    let gradient = gradient(mixed(heads.clone(), device), y);
+    [values(heads), values(weights), gradient]
 }
 
 /// Returns the largest difference over one plus the largest number.
@@ -85,6 +71,11 @@ fn apart(values: &[f64], expected: &[f64]) -> f64 {
     let size = expected.iter().copied().fold(0.0, largest);
     let off = values.iter().zip(expected).map(|(a, b)| a - b);
     off.fold(0.0, largest) / (1.0 + size)
+}
+
+/// Returns the derivatives of a number with respect to `y`.
+fn gradient(number: Tensor<1>, y: Tensor<3>) -> Vec<f64> {
+    values(y.grad_remove(&mut number.backward()).unwrap())
 }
 
 /// Rounding of f64 in sums of at most 100 terms of size one, backwards too.
@@ -135,9 +126,7 @@ fn derivatives_are_finite_differences() {
                     false => HeadSettings::new(&config, n),
                 });
                 let y = projected(&device, &settings, [batch, n, p]);
-                let out = fused::heads(y.clone(), &settings);
-                let mut gradients = mixed(out, &device).backward();
-                let gradient = values(y.grad_remove(&mut gradients).unwrap());
+                let gradient = gradient(mixed(fused::heads(y.clone(), &settings), &device), y.clone());
                 let at = |direction: &[f64], h: f64| {
                     let moved = values(y.clone()).into_iter().zip(direction);
                     let moved = moved.map(|(y, d)| y + h * d).collect();
@@ -175,8 +164,7 @@ fn fully_masked_rows_are_zero() {
                 let settings = Arc::new(HeadSettings { visible, ..HeadSettings::new(&config, n) });
                 let y = projected(&device, &settings, [2, n, 4]);
                 let out = fused::heads(y.clone(), &settings);
-                let mut gradients = mixed(out.clone(), &device).backward();
-                let gradient = values(y.clone().grad_remove(&mut gradients).unwrap());
+                let gradient = gradient(mixed(out.clone(), &device), y.clone());
                 let (out, weights) = (values(out), values(fused::weights(y, &settings)));
                 assert!(gradient.iter().all(|g| g.is_finite()));
                 for b in 0..2 {
@@ -258,8 +246,7 @@ fn large_scores_do_not_overflow() {
             let y = device.tensor(y, [1, 3, 2 * parts]);
             let y = y.autodiff().require_grad();
             let heads = attention.heads(y.clone());
-            let mut gradients = mixed(heads.clone(), &device).backward();
-            let gradient = values(y.grad_remove(&mut gradients).unwrap());
+            let gradient = gradient(mixed(heads.clone(), &device), y);
             let mut values = values(heads).into_iter().chain(gradient);
             assert!(values.all(f64::is_finite), "{}", label(&config));
         }

@@ -160,7 +160,7 @@ fn network_tells(params: &Params) -> bool {
 }
 
 /// The law of breaks at these parameters, with K = 1 and δ = 0 allowed, where only its bounds have a meaning.
-fn law_of_breaks(params: &Params) -> LawOfBreaks {
+pub(super) fn law_of_breaks(params: &Params) -> LawOfBreaks {
     let [tokens, clusters, dim] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
     let (delta, tau) = (params.get(DELTA), params.get(TAU));
     LawOfBreaks { tokens, clusters, dim, delta, tau }

@@ -125,8 +125,7 @@ impl Experiment for CoherenceMap {
             _ => cell.get(AMBIENT) as u64,
         };
         // Two Z, the bases with their factorisation, one head with its output.
-        let parts = [&[2, n, d][..], &[3, d, k + 1, p], &[2, n, p]].map(memory::product);
-        parts.into_iter().fold(0, u64::saturating_add).saturating_mul(8)
+        memory::total(&[&[8, 2, n, d], &[8, 3, d, k + 1, p], &[8, 2, n, p]])
     }
 
     fn size(&self) -> String {

@@ -11,6 +11,7 @@ pub(crate) use pictures::{choice, numbered};
 use crate::PAPERS;
 use crate::evaluate::cost::measure;
 use crate::evaluate::{Detokeniser, Passes, Task, special_before};
+use attnlab_core::error::require;
 use attnlab_core::input;
 use attnlab_core::stats::validate_level;
 use attnlab_lab::experiment::{Described, Experiment, Shared};
@@ -245,23 +246,16 @@ pub const VARIANTS: [(&str, &str); 2] = [("trained", "as given"), ("untrained", 
 impl Experiment for Evaluate {
     fn validate(&self) -> Result<()> {
         validate_level(self.level)?;
-        if self.given() && self.task != Task::Cost && self.choices().is_empty() {
-            let strides = format!("{:?}", self.strides);
-            let allowed = format!("must have one that is at most a window; the windows are {:?}", self.windows);
-            return Err(Error::invalid("strides", strides, allowed));
-        }
-        Ok(())
+        let possible = !self.given() || self.task == Task::Cost || !self.choices().is_empty();
+        let allowed = format!("must have one that is at most a window; the windows are {:?}", self.windows);
+        require(possible, "strides", format!("{:?}", self.strides), allowed)
     }
 
     fn ready(&self) -> Result<()> {
-        if !self.given() {
-            let allowed = "must be a path. Write attnlab evaluate NETWORK --task TASK --data FILE, which fills it in";
-            return Err(Error::invalid("network", "\"\"", allowed));
-        }
-        if self.task != Task::Cost && self.data.is_empty() {
-            let allowed = format!("must be a file; the task {} reads one. Add --data FILE", self.task.name());
-            return Err(Error::invalid("data", "[]", allowed));
-        }
+        let path = "must be a path. Write attnlab evaluate NETWORK --task TASK --data FILE, which fills it in";
+        require(self.given(), "network", "", path)?;
+        let file = format!("must be a file; the task {} reads one. Add --data FILE", self.task.name());
+        require(self.task == Task::Cost || !self.data.is_empty(), "data", "[]", file)?;
         self.cache.opened(self).map(|_| ())
     }
 

@@ -3,7 +3,8 @@
 use super::{Evaluate, Sample, hash_of};
 use crate::evaluate::files::{self, Read};
 use crate::evaluate::{Passes, Prepared, Task};
-use attnlab_core::error::{Error, Result};
+use crate::experiments::parts::changed;
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::format::significant;
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::{Clock, TrialContext};
@@ -110,16 +111,10 @@ impl Cache {
 /// Refuses a network that does not predict the next token.
 pub(super) fn ensure_causal(a: &TransformerArchitecture) -> Result<()> {
     let allowed = "must be a causal network; this family does not predict the next token";
-    if a.causal { Ok(()) } else { Err(Error::invalid("network", a.family, allowed)) }
+    require(a.causal, "network", a.family, allowed)
 }
 
 fn open(settings: &Evaluate) -> Result<Opened> {
-    let changed = |path: &Path| Error::Content {
-        path: path.to_path_buf(),
-        problem:
-            "must be what it was when the settings were written; its hash differs. Choose another folder with --out"
-                .into(),
-    };
     if hash_of(&settings.data)? != settings.data_hash {
         let first = settings.data.first();
         return Err(changed(first.unwrap_or(&PathBuf::new())));
@@ -130,16 +125,12 @@ fn open(settings: &Evaluate) -> Result<Opened> {
     let trained = Transformer::open(&settings.network)?;
     let a = trained.architecture();
     ensure_causal(a)?;
-    if a.output == OutputHead::Absent {
-        let allowed = "must have a language-model head, whose matrix the file does not hold. Store the network of \
-                       AutoModelForCausalLM";
-        return Err(Error::invalid("network", settings.network.display(), allowed));
-    }
+    let headless = "must have a language-model head, whose matrix the file does not hold. Store the network of \
+                    AutoModelForCausalLM";
+    require(a.output != OutputHead::Absent, "network", settings.network.display(), headless)?;
     if settings.task == Task::Cost {
-        if settings.context > a.context {
-            let allowed = format!("must be at most the context of the network, {}", a.context);
-            return Err(Error::invalid("context", settings.context, allowed));
-        }
+        let allowed = format!("must be at most the context of the network, {}", a.context);
+        require(settings.context <= a.context, "context", settings.context, allowed)?;
         return Ok(Opened { trained, tokenizer: None, read: Read::Text(String::new()) });
     }
     let read = files::read(&settings.data, settings.task)?;

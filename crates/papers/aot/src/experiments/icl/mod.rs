@@ -7,6 +7,7 @@
 use super::ICL as LISTED;
 use super::networks::{history, training_memory};
 use crate::quantities::*;
+use attnlab_core::error::require;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -16,6 +17,7 @@ use attnlab_train::baseline::RegressionBaseline;
 use attnlab_train::model::{ComputeDevice, FirstPositions, Input, Model, ModelConfig, preset};
 use attnlab_train::training::in_context::{InContextTask, errors};
 use attnlab_train::training::{Curriculum, TrainingPlan, train};
+use serde_json::json;
 
 mod bands;
 mod depth;
@@ -84,17 +86,9 @@ const BASELINES: &str = "baselines";
 
 impl IclLayers {
     fn depth(&self, name: &str) -> Result<usize> {
-        Ok(match name {
-            "transformer" => self.transformer,
-            "aot-mssa" => self.aot_mssa,
-            "aot-mhsa" => self.aot_mhsa,
-            "aot-tied" => self.aot_tied,
-            "hybrid" => self.hybrid,
-            "full-mlp" => self.full_mlp,
-            "llama" => self.llama,
-            "llama-aot" => self.llama_aot,
-            _ => return Err(Error::unknown("model", name, MODELS)),
-        })
+        // The fields are the networks by their names.
+        let depth = json!(self).get(name).and_then(Value::as_u64);
+        depth.map(|layers| layers as usize).ok_or_else(|| Error::unknown("model", name, MODELS))
     }
 }
 
@@ -220,16 +214,11 @@ impl Experiment for Icl {
             ("curriculum.points", self.curriculum.points, self.points),
         ] {
             ramp.validate(name)?;
-            if ramp.to != last {
-                let allowed = format!("must be {last}, which evaluation has");
-                return Err(Error::invalid(format!("{name}.to"), ramp.to, allowed));
-            }
+            let allowed = format!("must be {last}, which evaluation has");
+            require(ramp.to == last, format!("{name}.to"), ramp.to, allowed)?;
         }
         for (name, points) in [("points", self.points), ("evaluation.longer", self.evaluation.longer)] {
-            if points > self.places {
-                let allowed = format!("must be at most places = {}", self.places);
-                return Err(Error::invalid(name, points, allowed));
-            }
+            require(points <= self.places, name, points, format!("must be at most places = {}", self.places))?;
         }
         for class in &self.functions {
             let laws = self.laws(self.functions(class)?);

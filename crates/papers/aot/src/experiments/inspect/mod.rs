@@ -7,6 +7,7 @@ use crate::arrays::{Array, TokensAre};
 use crate::experiments::parts::ensure_some_are_left;
 use crate::inspect::{Controls, Fitting, Stages, bytes, inspect_place};
 use crate::unroll::Data;
+use attnlab_core::error::require;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -36,18 +37,14 @@ pub const PLACE: &str = "place";
 impl Experiment for Inspect {
     fn validate(&self) -> Result<()> {
         let fits = self.bases.is_empty() == self.labels.is_empty() && self.labels.len() <= 1;
-        if !fits {
-            let allowed = "must be one file, beside --bases; known bases and labels come together";
-            return Err(Error::invalid("labels", self.labels.len(), allowed));
-        }
+        let allowed = "must be one file, beside --bases; known bases and labels come together";
+        require(fits, "labels", self.labels.len(), allowed)?;
         self.fitting.validate()
     }
 
     fn ready(&self) -> Result<()> {
-        if self.arrays.is_empty() {
-            let allowed = "must hold at least one array. Write attnlab inspect --activations FILE, which fills it in";
-            return Err(Error::invalid("arrays", "[]", allowed));
-        }
+        let allowed = "must hold at least one array. Write attnlab inspect --activations FILE, which fills it in";
+        require(!self.arrays.is_empty(), "arrays", "[]", allowed)?;
         let how = self.fitting.how(Controls::None);
         let mut refusals = vec![];
         for array in &self.arrays {

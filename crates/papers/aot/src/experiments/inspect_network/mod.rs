@@ -10,6 +10,7 @@ pub use opened::text_of;
 use crate::PAPERS;
 use crate::inspect::network::{CONTROLS, Passes, head_findings, weight_findings};
 use crate::inspect::{Fitting, OfNetwork, Stages, bytes, inspect_place};
+use attnlab_core::error::require;
 use attnlab_lab::experiment::{Described, Experiment, Identity, Shared};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -78,10 +79,8 @@ impl InspectNetwork {
     /// Files that cannot be read; residual streams that the memory cannot hold.
     pub(super) fn refusal(&self) -> Result<Option<Error>> {
         for (name, path) in [("network", &self.network), ("text", &self.text)] {
-            if path.as_os_str().is_empty() {
-                let allowed = "must be a path. Write attnlab inspect NETWORK --text FILE, which fills it in";
-                return Err(Error::invalid(name, "\"\"", allowed));
-            }
+            let allowed = "must be a path. Write attnlab inspect NETWORK --text FILE, which fills it in";
+            require(!path.as_os_str().is_empty(), name, "", allowed)?;
         }
         let (network, windows) = self.opened.network(self, VARIANTS[0].0)?;
         let streams = Passes::bytes(network.architecture(), windows.tokens());
@@ -125,10 +124,8 @@ impl Experiment for InspectNetwork {
         let (d, n, window) = (a.width as u64, windows.tokens() as u64, self.window as u64);
         // Residual streams before and after, scores of a block, and the matrices of the heads, beside the fit. The streams
         // of all places are shared by the trials.
-        bytes(a.width, windows.tokens(), self.fitting.clusters_tried().max(a.heads))
-            .saturating_add(memory::product(&[8, 6, d, n]))
-            .saturating_add(memory::product(&[8, a.heads as u64, window, window]))
-            .saturating_add(memory::product(&[8, 4, d, d]))
+        let fit = bytes(a.width, windows.tokens(), self.fitting.clusters_tried().max(a.heads));
+        memory::total(&[&[fit], &[8, 6, d, n], &[8, a.heads as u64, window, window], &[8, 4, d, d]])
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {

@@ -1,6 +1,7 @@
 //! The files of an inspection, opened once.
 
 use super::InspectNetwork;
+use crate::experiments::parts::changed;
 use crate::inspect::Memo;
 use crate::inspect::network::{Passes, Place, shuffled};
 use attnlab_core::error::{Error, Result};
@@ -43,33 +44,7 @@ impl Cache {
     /// The network and the windows of a variant.
     pub(super) fn network(&self, settings: &InspectNetwork, variant: &str) -> Result<Opened> {
         // A trial waits for another one that opens the files.
-        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let known =
-            |opened: &[(String, Opened)], name: &str| opened.iter().find(|(n, _)| n == name).map(|(_, o)| o.clone());
-        if let Some(pair) = known(&opened, variant) {
-            return Ok(pair);
-        }
-        let trained = match known(&opened, "trained") {
-            Some(pair) => pair,
-            None => {
-                let pair = open(settings)?;
-                opened.push(("trained".into(), pair.clone()));
-                pair
-            }
-        };
-        let streams = Streams::new(settings.control_seed, "aot.inspect_network", 0, 0);
-        let (network, windows) = trained;
-        let pair = match variant {
-            "trained" => return Ok((network, windows)),
-            "untrained" => (Arc::new(network.untrained(&streams)), windows),
-            "shuffled" => (network, Arc::new(shuffled(&windows, &streams))),
-            other => {
-                let allowed = "must be trained, untrained or shuffled";
-                return Err(Error::invalid("variant", other, allowed));
-            }
-        };
-        opened.push((variant.into(), pair.clone()));
-        Ok(pair)
+        of_variant(&mut self.opened.lock().unwrap_or_else(PoisonError::into_inner), settings, variant)
     }
 
     /// A place of a variant, from the forward passes that its places share. They are dropped with the last place.
@@ -96,13 +71,24 @@ impl Cache {
     }
 }
 
-fn open(settings: &InspectNetwork) -> Result<Opened> {
-    let changed = |path: &Path| Error::Content {
-        path: path.to_path_buf(),
-        problem:
-            "must be what it was when the settings were written; its hash differs. Choose another folder with --out"
-                .into(),
+/// The variant among those that are `opened`, to which it is added.
+fn of_variant(opened: &mut Vec<(String, Opened)>, settings: &InspectNetwork, variant: &str) -> Result<Opened> {
+    if let Some((_, known)) = opened.iter().find(|(name, _)| name == variant) {
+        return Ok(known.clone());
+    }
+    let mut trained = || of_variant(opened, settings, "trained");
+    let streams = Streams::new(settings.control_seed, "aot.inspect_network", 0, 0);
+    let pair = match variant {
+        "trained" => open(settings)?,
+        "untrained" => trained().map(|(network, windows)| (Arc::new(network.untrained(&streams)), windows))?,
+        "shuffled" => trained().map(|(network, windows)| (network, Arc::new(shuffled(&windows, &streams))))?,
+        other => return Err(Error::invalid("variant", other, "must be trained, untrained or shuffled")),
     };
+    opened.push((variant.into(), pair.clone()));
+    Ok(pair)
+}
+
+fn open(settings: &InspectNetwork) -> Result<Opened> {
     let text = text_of(&settings.text)?;
     if sha256(text.as_bytes()) != settings.text_hash {
         return Err(changed(&settings.text));

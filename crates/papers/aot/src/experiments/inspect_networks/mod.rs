@@ -8,6 +8,7 @@ mod pictures;
 use super::inspect_network::InspectNetwork;
 use super::parts::ensure_some_are_left;
 use crate::PAPERS;
+use attnlab_core::error::require;
 use attnlab_lab::experiment::{Experiment, Identity};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -54,23 +55,18 @@ impl InspectNetworks {
 
 impl Experiment for InspectNetworks {
     fn validate(&self) -> Result<()> {
-        if self.names.len() != self.networks.len() {
-            let allowed = format!("must be one for each of {} networks", self.networks.len());
-            return Err(Error::invalid("names", format!("{:?}", self.names), allowed));
-        }
+        let count = self.networks.len();
+        let names = format!("{:?}", self.names);
+        require(self.names.len() == count, "names", names, format!("must be one for each of {count} networks"))?;
         for (i, name) in self.names.iter().enumerate() {
-            if self.names[..i].contains(name) {
-                return Err(Error::invalid("names", name, "must be there once"));
-            }
+            require(!self.names[..i].contains(name), "names", name, "must be there once")?;
         }
         self.networks.iter().try_for_each(|network| network.check_settings())
     }
 
     fn ready(&self) -> Result<()> {
-        if self.networks.is_empty() {
-            let allowed = "must be at least one. Write attnlab inspect NETWORK NETWORK --text FILE, which fills it in";
-            return Err(Error::invalid("networks", "[]", allowed));
-        }
+        let allowed = "must be at least one. Write attnlab inspect NETWORK NETWORK --text FILE, which fills it in";
+        require(!self.networks.is_empty(), "networks", "[]", allowed)?;
         let mut refusals = vec![];
         for (name, network) in self.names.iter().zip(&self.networks) {
             refusals.extend(network.refusal().map_err(|e| e.during(name))?);

@@ -7,9 +7,10 @@
 //! A cell is a network; a trial is a training seed. All share one text.
 
 use super::LANGUAGE as LISTED;
-use super::networks::{held_out, history, record_depth, training_memory};
+use super::networks::{held_out, history, record_depth, record_estimate, training_memory};
 use crate::corpus::Corpus;
 use crate::quantities::*;
+use attnlab_core::error::require;
 use attnlab_core::stats;
 use attnlab_lab::experiment::{Described, Experiment, Shared};
 use attnlab_lab::figure::Figure;
@@ -134,14 +135,12 @@ impl Language {
             path => (Text::read(Path::new(path), context, held_out)?, None),
         };
         let needed = text.vocabulary();
-        if needed > self.vocabulary {
-            let allowed = format!(
-                "must be at least {needed}; {} holds token {} (256 have all bytes, 50304 GPT-2's tokens)",
-                self.text,
-                needed - 1
-            );
-            return Err(Error::invalid("vocabulary", self.vocabulary, allowed));
-        }
+        let allowed = format!(
+            "must be at least {needed}; {} holds token {} (256 have all bytes, 50304 GPT-2's tokens)",
+            self.text,
+            needed.saturating_sub(1)
+        );
+        require(needed <= self.vocabulary, "vocabulary", self.vocabulary, allowed)?;
         let text = Arc::new(text.watching(self.evaluation.sequences)?);
         Ok(Source { text, chain, density: None })
     }
@@ -153,10 +152,8 @@ impl Language {
             return Ok(packed.clone());
         }
         let corpus = Corpus::read(Path::new(&self.text), Path::new(&self.tokenizer), &self.end_of_text)?;
-        if corpus.vocabulary > self.vocabulary {
-            let allowed = format!("must be at least {}, the tokens of {}", corpus.vocabulary, self.tokenizer);
-            return Err(Error::invalid("vocabulary", self.vocabulary, allowed));
-        }
+        let allowed = format!("must be at least {}, the tokens of {}", corpus.vocabulary, self.tokenizer);
+        require(corpus.vocabulary <= self.vocabulary, "vocabulary", self.vocabulary, allowed)?;
         let Corpus { ids, starts, bytes, .. } = corpus;
         let text = Text::from_documents(ids, &starts, self.context, self.held_out)?;
         let text = text.watching(self.evaluation.sequences)?;
@@ -189,10 +186,7 @@ fn known() -> impl Iterator<Item = &'static str> {
 
 /// "NAME", "NAME.low" and "NAME.high": a mean over sequences with its interval.
 fn record(name: &str, values: &[f64], data: &mut Map<String, Value>) -> Result<()> {
-    let mean = stats::mean(values, LEVEL)?;
-    for (end, value) in [("", mean.value), (".low", mean.low), (".high", mean.high)] {
-        data.insert(format!("{name}{end}"), store::number(value));
-    }
+    record_estimate(name, &stats::mean(values, LEVEL)?, data);
     Ok(())
 }
 
@@ -220,20 +214,15 @@ fn against_chain(
 
 impl Experiment for Language {
     fn validate(&self) -> Result<()> {
-        if !self.tokenizer.is_empty() && self.text.is_empty() {
-            let allowed = "must be empty without a text; a Markov chain has symbols of its own. Add --set text=FILE";
-            return Err(Error::invalid("tokenizer", &self.tokenizer, allowed));
-        }
-        if self.tokenizer.is_empty() && !self.end_of_text.is_empty() {
-            let allowed = "must be empty without a tokenizer. Add --set tokenizer=PATH";
-            return Err(Error::invalid("end_of_text", &self.end_of_text, allowed));
-        }
+        let (text, tokenizer, end) = (&self.text, &self.tokenizer, &self.end_of_text);
+        let allowed = "must be empty without a text; a Markov chain has symbols of its own. Add --set text=FILE";
+        require(tokenizer.is_empty() || !text.is_empty(), "tokenizer", tokenizer, allowed)?;
+        let allowed = "must be empty without a tokenizer. Add --set tokenizer=PATH";
+        require(end.is_empty() || !tokenizer.is_empty(), "end_of_text", end, allowed)?;
         ComputeDevice::parse(&self.backend)?;
         let e = &self.evaluation;
-        if e.activations > e.sequences {
-            let allowed = format!("must be at most evaluation.sequences = {}", e.sequences);
-            return Err(Error::invalid("evaluation.activations", e.activations, allowed));
-        }
+        let most = format!("must be at most evaluation.sequences = {}", e.sequences);
+        require(e.activations <= e.sequences, "evaluation.activations", e.activations, most)?;
         if self.text.is_empty() {
             contexts(self.vocabulary, self.order)?;
             markov::check_concentration(self.concentration)?;

@@ -4,6 +4,7 @@ use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
 use crate::unroll::unroll_heads;
+use attnlab_core::error::require;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -36,11 +37,8 @@ impl Experiment for PhiMap {
     fn validate(&self) -> Result<()> {
         // The law refuses what the sampler would, and fewer than two clusters.
         Horizon::new(self.tokens, self.clusters, self.dim[0], 1.0, self.tau)?;
-        if self.tokens / self.clusters < 2 {
-            let allowed = "must be at least two tokens in each cluster";
-            return Err(Error::invalid("tokens", self.tokens, allowed));
-        }
-        Ok(())
+        let several = self.tokens / self.clusters >= 2;
+        require(several, "tokens", self.tokens, "must be at least two tokens in each cluster")
     }
 
     fn cells(&self) -> Result<Vec<Params>> {

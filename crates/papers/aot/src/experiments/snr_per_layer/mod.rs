@@ -3,6 +3,7 @@
 use crate::PAPERS;
 use crate::quantities::*;
 use crate::unroll::unroll_heads;
+use attnlab_core::error::require;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -68,10 +69,8 @@ impl Experiment for SnrPerLayer {
         for phi in self.phi.iter().map(String::as_str).chain([THEOREM]) {
             Phi::parse(phi, self.tau)?;
         }
-        if !self.noise.contains(&self.phi_noise) {
-            let allowed = format!("must be one of noise = {:?}", self.noise);
-            return Err(Error::invalid("phi_noise", self.phi_noise, allowed));
-        }
+        let there = self.noise.contains(&self.phi_noise);
+        require(there, "phi_noise", self.phi_noise, format!("must be one of noise = {:?}", self.noise))?;
         Mixture::balanced(self.tokens, self.clusters, self.dim, 0.0)?;
         Mixture::balanced(self.figure4_tokens, self.figure4_clusters, self.figure4_dim, 0.0).map(|_| ())
     }

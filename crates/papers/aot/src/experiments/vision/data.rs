@@ -11,7 +11,7 @@ use attnlab_images::{Image, LabelledImages, flattened, open};
 use attnlab_lab::run::memory;
 use attnlab_train::training::images::ImageView;
 use ndarray::{Array2, ArrayView2, Axis};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Mean and standard deviation to which intensities are normalised: those of a uniform law on [0, 1] are .5 and .29.
@@ -50,31 +50,32 @@ pub(super) enum Images {
 pub(super) struct Masks {
     images: Box<dyn LabelledImages>,
     /// Number of the mask of every image.
-    of: Vec<usize>,
+    numbers: Vec<usize>,
 }
 
-/// Returns the number of the mask of every image: that of its name, or of one that goes on after a sign, as cat-1_mask does;
-/// without names in their order.
+/// Returns the number of the mask of every image, each another one: that of its name, or of one that goes on after a sign, as
+/// cat-1_mask does; without names in their order.
 fn paired(images: &dyn LabelledImages, masks: &dyn LabelledImages) -> Result<Vec<usize>> {
     if images.name(0).is_none() || masks.name(0).is_none() {
         return Ok((0..images.count()).collect());
     }
+    let mut taken = BTreeSet::new();
     let name = |all: &dyn LabelledImages, i: usize| (all.labels()[i], all.name(i).unwrap_or_default().to_string());
     let by_name: BTreeMap<(usize, String), usize> = (0..masks.count()).map(|i| (name(masks, i), i)).collect();
     let mask = |i: usize| {
         let (class, image) = name(images, i);
-        if let Some(exact) = by_name.get(&(class, image.clone())) {
-            return Ok(*exact);
-        }
+        let exact = by_name.get(&(class, image.clone())).copied();
         let longer = by_name.range((class, image.clone())..);
         let longer = longer.take_while(|((c, mask), _)| *c == class && mask.starts_with(&image));
         let fitting = longer.filter(|((_, mask), _)| !mask[image.len()..].starts_with(char::is_alphanumeric));
-        match *fitting.map(|(_, i)| *i).collect::<Vec<_>>() {
-            [only] => Ok(only),
-            ref others => {
+        let fitting = exact.map_or_else(|| fitting.map(|(_, i)| *i).collect(), |exact| vec![exact]);
+        match fitting[..] {
+            [only] if taken.insert(only) => Ok(only),
+            _ => {
                 let class = &images.class_names()[class];
-                let allowed = format!("must be one, of its name or a longer one such as {image}_mask, in {class}");
-                Err(Error::invalid(format!("masks of {image}"), others.len(), allowed))
+                let allowed =
+                    format!("must be one of its own, of its name or a longer one such as {image}_mask, in {class}");
+                Err(Error::invalid(format!("masks of {image}"), fitting.len(), allowed))
             }
         }
     };
@@ -104,7 +105,7 @@ impl Images {
             );
             return Err(Error::invalid("masks", masks, allowed));
         }
-        let masks = Some(Masks { of: paired(&*images, &*opened)?, images: opened });
+        let masks = Some(Masks { numbers: paired(&*images, &*opened)?, images: opened });
         Ok(Images::Given { images, masks })
     }
 
@@ -114,7 +115,7 @@ impl Images {
             Images::Drawn(drawn) => Ok(drawn.mask(index).cloned()),
             Images::Given { masks: None, .. } => Ok(None),
             Images::Given { images, masks: Some(masks) } => {
-                let mask_index = masks.of[index];
+                let mask_index = masks.numbers[index];
                 let (image, mask) = (images.image(index)?, masks.images.image(mask_index)?);
                 let [(_, height, width), (_, rows, columns)] = [image.dim(), mask.dim()];
                 if (rows, columns) != (height, width) {

@@ -11,8 +11,9 @@ mod start;
 pub use data::{AugmentationSettings, ShapeSettings};
 
 use super::VISION as LISTED;
-use super::networks::{held_out, history, training_memory};
+use super::networks::{held_out, history, record_estimate, training_memory};
 use crate::quantities::*;
+use attnlab_core::error::require;
 use attnlab_images::baselines::{FitSettings, LinearClassifier, NearestNeighbours, top1};
 use attnlab_images::{ImageSubset, LabelledImages};
 use attnlab_lab::experiment::{Described, Experiment};
@@ -23,6 +24,7 @@ use attnlab_train::model::{AttentionForm, ComputeDevice, Input, ModelConfig, Out
 use attnlab_train::training::images::ImageTask;
 use attnlab_train::training::{Checkpoint, TrainingPlan, TrainingTask, train};
 use data::{Data, Viewed};
+use ndarray::ArrayView2;
 use start::Start;
 
 settings! {
@@ -133,52 +135,36 @@ impl Vision {
         Ok(config.resized(layers, self.width, self.heads))
     }
 
-    /// Records top-1 accuracy with its exact interval.
-    fn record_accuracy(
-        part: &str,
-        predictions: &[usize],
-        labels: &[usize],
-        data: &mut Map<String, Value>,
-    ) -> Result<()> {
-        let accuracy = top1(predictions, labels, LEVEL)?;
-        for (end, value) in [("", accuracy.value), (".low", accuracy.low), (".high", accuracy.high)] {
-            data.insert(format!("{part}{end}"), store::number(value));
-        }
-        Ok(())
-    }
-
     fn baseline(&self, name: &str, images: &Data) -> Result<Map<String, Value>> {
         let training = Viewed::new(images, &images.parts.training);
         let features = training.columns()?;
         let classes = training.class_names().len();
-        let (linear, nearest) = match name {
+        let predict: Box<Predict> = match name {
             LINEAR => {
                 let settings = FitSettings::with_ridge(self.ridge);
                 let linear = LinearClassifier::fit(features.view(), training.labels(), classes, settings)?;
-                (Some(linear), None)
+                Box::new(move |columns| linear.predict(columns))
             }
             _ => {
                 let k = self.neighbours;
                 let nearest = NearestNeighbours::new(features.view(), training.labels(), classes, k)?;
-                (None, Some(nearest))
+                Box::new(move |columns| nearest.predict(columns))
             }
         };
         let mut data = Map::new();
         for (part, indices) in [("validation", &images.parts.validation), ("test", &images.parts.test)] {
             let seen = Viewed::new(images, indices);
-            let columns = seen.columns()?;
-            let predictions = match (&linear, &nearest) {
-                (Some(linear), _) => linear.predict(columns.view())?,
-                (_, Some(nearest)) => nearest.predict(columns.view())?,
-                _ => vec![],
-            };
-            Self::record_accuracy(part, &predictions, seen.labels(), &mut data)?;
+            let predictions = predict(seen.columns()?.view())?;
+            record_estimate(part, &top1(&predictions, seen.labels(), LEVEL)?, &mut data);
         }
         let parameters = if name == LINEAR { classes * (features.nrows() + 1) } else { 0 };
         data.insert("parameters".into(), parameters.into());
         Ok(data)
     }
 }
+
+/// A baseline: features (d, N), one image per column, to N classes.
+type Predict = dyn Fn(ArrayView2<f32>) -> Result<Vec<usize>>;
 
 /// The rows of the papers that see images.
 fn rows_of_papers() -> impl Iterator<Item = &'static str> {
@@ -194,27 +180,19 @@ fn names() -> impl Iterator<Item = &'static str> {
 impl Experiment for Vision {
     fn validate(&self) -> Result<()> {
         ComputeDevice::parse(&self.backend)?;
-        if !self.side.is_multiple_of(self.patch) {
-            let allowed = format!("must be a divisor of side = {}", self.side);
-            return Err(Error::invalid("patch", self.patch, allowed));
-        }
+        let divides = self.side.is_multiple_of(self.patch);
+        require(divides, "patch", self.patch, format!("must be a divisor of side = {}", self.side))?;
         for side in &self.other_sides {
-            if *side == 0 || !side.is_multiple_of(self.patch) {
-                let allowed = format!("must be multiples of patch = {}", self.patch);
-                return Err(Error::invalid("other_sides", side, allowed));
-            }
+            let multiple = *side > 0 && side.is_multiple_of(self.patch);
+            require(multiple, "other_sides", side, format!("must be multiples of patch = {}", self.patch))?;
         }
-        if self.mix_up != 0.0 && !(1e-3..=1e3).contains(&self.mix_up) {
-            let allowed = "must be 0, or a number from 0.001 to 1000";
-            return Err(Error::invalid("mix_up", self.mix_up, allowed));
-        }
+        let in_range = self.mix_up == 0.0 || (1e-3..=1e3).contains(&self.mix_up);
+        require(in_range, "mix_up", self.mix_up, "must be 0, or a number from 0.001 to 1000")?;
         self.check_augmentation()?;
         if self.images.is_empty() {
             self.shape_law().validate()?;
-            if !self.masks.is_empty() {
-                let allowed = "must be empty without images; drawn shapes have masks of their own";
-                return Err(Error::invalid("masks", &self.masks, allowed));
-            }
+            let allowed = "must be empty without images; drawn shapes have masks of their own";
+            require(self.masks.is_empty(), "masks", &self.masks, allowed)?;
         }
         let networks = self.networks.iter().filter(|n| !is_baseline(n));
         networks.into_iter().try_for_each(|n| self.network(n, 1, 2)?.validate())
@@ -276,7 +254,7 @@ impl Experiment for Vision {
         for (part, indices) in [("validation", &images.parts.validation), ("test", &images.parts.test)] {
             let judged = images.view.judge(&trained.model, labelled, indices)?;
             let labels: Vec<usize> = indices.iter().map(|i| labelled.labels()[*i]).collect();
-            Self::record_accuracy(part, &judged.predictions, &labels, &mut data)?;
+            record_estimate(part, &top1(&judged.predictions, &labels, LEVEL)?, &mut data);
         }
         let test = &images.parts.test;
         let labels: Vec<usize> = test.iter().map(|i| labelled.labels()[*i]).collect();
@@ -285,8 +263,7 @@ impl Experiment for Vision {
             let model = trained.model.at_resolution(side / self.patch)?;
             let view = self.view(images.channels, *side);
             let judged = view.judge(&model, labelled, test)?;
-            let name = format!("test.{side}");
-            Self::record_accuracy(&name, &judged.predictions, &labels, &mut data)?;
+            record_estimate(&format!("test.{side}"), &top1(&judged.predictions, &labels, LEVEL)?, &mut data);
         }
         maps::record(&self.maps, &images, [&untrained, &trained.model], &mut data)?;
         Ok(data)

@@ -15,7 +15,7 @@
 //!
 //! Blocks are counted from 1 and windows from 0. N is the whole window, with the tokens that `--skip` leaves out.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::npy::{self, Element};
 use attnlab_lab::run::{disk, files, memory};
 use attnlab_networks::transformer::{OutputHead, RecordedLayer, Recordings};
@@ -42,26 +42,19 @@ pub fn bytes(network: &Transformer, windows: &Windows, quantities: &Recordings) 
 /// disk of `folder` has no space.
 pub fn check(network: &Transformer, windows: &Windows, quantities: &Recordings, folder: &Path) -> Result<()> {
     let a = network.architecture();
-    if quantities.has("logits") && a.output == OutputHead::Absent {
-        let allowed =
-            "must not be asked for; the network has no language-model head. Write the other names of --record";
-        return Err(Error::invalid(OPTION, "logits", allowed));
-    }
+    let without = "must not be asked for; the network has no language-model head. Write the other names of --record";
+    require(!quantities.has("logits") || a.output != OutputHead::Absent, OPTION, "logits", without)?;
     // The records of a block and once more its heads, side by side for the file.
     let window = quantities.clone().in_layers(0..1.min(a.layers));
     let needed = memory::product(&[2, window.bytes(a, windows.window())]);
     memory::ensure("the records of a window", needed)?;
-    let (needed, free) = (bytes(network, windows, quantities), disk::available(folder));
-    match free {
-        Some(free) if free < needed => {
-            let [needed, free] = [needed, free].map(memory::size);
-            let allowed = format!(
-                "must fit on the disk, where {free} are free. Write fewer names, smaller --tokens or another --out"
-            );
-            Err(Error::invalid(OPTION, needed, allowed))
-        }
-        _ => Ok(()),
-    }
+    let needed = bytes(network, windows, quantities);
+    let free = disk::available(folder).unwrap_or(u64::MAX);
+    let allowed = format!(
+        "must fit on the disk, where {} are free. Write fewer names, smaller --tokens or another --out",
+        memory::size(free)
+    );
+    require(needed <= free, OPTION, memory::size(needed), allowed)
 }
 
 /// Deletes the files that [`write()`] wrote into a folder, those of another run.

@@ -68,7 +68,7 @@
 mod bounds;
 mod column;
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, at_least, positive, require};
 use attnlab_core::quadrature::integrate;
 use attnlab_core::special::{ln_chi_density, ln_normal_tail};
 use column::Column;
@@ -125,24 +125,14 @@ impl Horizon {
     /// # Errors
     /// When N is not a multiple of K ≥ 2, p is 0, δ is not positive or τ is not in (0, 1).
     pub fn new(tokens: usize, clusters: usize, dim: usize, delta: f64, tau: f64) -> Result<Self> {
-        if clusters < 2 {
-            let allowed = "must be a whole number >= 2: with one cluster there are no noise columns";
-            return Err(Error::invalid("clusters", clusters, allowed));
-        }
-        if tokens == 0 || !tokens.is_multiple_of(clusters) {
-            let allowed = format!("must be a positive multiple of clusters = {clusters}");
-            return Err(Error::invalid("tokens", tokens, allowed));
-        }
-        if dim == 0 {
-            return Err(Error::invalid("dim", dim, "must be a whole number >= 1"));
-        }
-        if !(delta > 0.0 && delta.is_finite()) {
-            let allowed = "must be a finite number > 0: without noise the pattern never breaks";
-            return Err(Error::invalid("delta", delta, allowed));
-        }
-        if !(tau > 0.0 && tau < 1.0) {
-            return Err(Error::invalid("tau", tau, "must be a number in (0, 1)"));
-        }
+        let several = "must be a whole number >= 2: with one cluster there are no noise columns";
+        require(clusters >= 2, "clusters", clusters, several)?;
+        let multiple = tokens > 0 && tokens.is_multiple_of(clusters);
+        require(multiple, "tokens", tokens, format!("must be a positive multiple of clusters = {clusters}"))?;
+        at_least("dim", dim, 1)?;
+        let noisy = "must be a finite number > 0: without noise the pattern never breaks";
+        require(delta > 0.0 && delta.is_finite(), "delta", delta, noisy)?;
+        require(tau > 0.0 && tau < 1.0, "tau", tau, "must be a number in (0, 1)")?;
         Ok(Horizon { tokens, clusters, dim, delta, tau })
     }
 
@@ -228,9 +218,8 @@ impl Horizon {
     /// # Errors
     /// When `probability` is not in (0, 1), or no θ reaches it.
     pub fn theta(&self, probability: f64) -> Result<f64> {
-        if !(probability > 0.0 && probability < 1.0) {
-            return Err(Error::invalid("probability", probability, "must be a number in (0, 1)"));
-        }
+        let open_unit = probability > 0.0 && probability < 1.0;
+        require(open_unit, "probability", probability, "must be a number in (0, 1)")?;
         let target = -(-probability).ln_1p();
         let excess = |u: f64| (self.lambda(u.exp()) / target).ln().max(-1e3);
         let ln_sigma = self.typical_sigma().ln();
@@ -241,10 +230,8 @@ impl Horizon {
         // Steps that double reach any bracket in a few evaluations.
         let mut step = 0.2;
         while at_low > 0.0 {
-            if low + ln_sigma < SMALLEST_S.ln() {
-                let allowed = "reached for no theta: tau is so small that equal weights exceed it";
-                return Err(Error::invalid("probability", probability, allowed));
-            }
+            let never = "reached for no theta: tau is so small that equal weights exceed it";
+            require(low + ln_sigma >= SMALLEST_S.ln(), "probability", probability, never)?;
             (high, at_high) = (low, at_low);
             low -= step;
             at_low = excess(low);
@@ -273,9 +260,7 @@ impl Horizon {
     /// # Errors
     /// As [`Horizon::theta`], and when `eta` is not positive.
     pub fn exact_updates(&self, eta: f64, probability: f64) -> Result<u64> {
-        if !(eta > 0.0 && eta.is_finite()) {
-            return Err(Error::invalid("eta", eta, "must be a finite number > 0"));
-        }
+        positive("eta", eta)?;
         let theta = self.theta(probability)?;
         Ok((theta.ln() / (eta * self.tau).ln_1p()).ceil().max(0.0) as u64)
     }

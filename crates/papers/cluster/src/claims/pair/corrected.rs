@@ -79,13 +79,12 @@ impl Claim for PairPath {
         let end = pair::angle(start, params.get(MASS_I), params.get(MASS_J), s);
         // The others rest: their motion counts like the pair's distance from its law.
         let gap = (angle - claimed).abs().max(others);
-        Ok(Outcome::Gap {
-            lhs: gap,
-            rhs: 0.0,
-            tol: left_out(params, end, s) + ROUNDING,
-            relation: Relation::AtMost,
-            witness: witness! { "angle" => angle, "law" => claimed, "others_moved" => others },
-        })
+        Ok(Outcome::at_most(
+            gap,
+            0.0,
+            left_out(params, end, s) + ROUNDING,
+            witness! { "angle" => angle, "law" => claimed, "others_moved" => others },
+        ))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -145,15 +144,14 @@ impl Claim for Duration {
             return Ok(Outcome::Event { holds: false, witness });
         };
         let time = printed_time(&state) * if self.no_beta { 1.0 } else { beta };
-        Ok(Outcome::Gap {
-            lhs: time / limit,
-            rhs: 1.0,
-            tol: next(params) + ROUNDING,
-            relation: Relation::Equal,
-            witness: witness! {
+        Ok(Outcome::equal(
+            time / limit,
+            1.0,
+            next(params) + ROUNDING,
+            witness! {
                 "time" => time, "limit" => limit, "with_all_orders" => pair::duration(beta, start, 0.5 * start, a, b)
             },
-        })
+        ))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -67,13 +67,7 @@ impl Claim for Clock {
         let path = flow().watched(&field, &setting.state, &[10.0], Watch::until(&over))?;
         let now = unit * printed_time(path.end());
         let (angle, printed) = (angle(path.end(), setting.n), pair::angle(start, 1.0, 1.0, now));
-        Ok(Outcome::Gap {
-            lhs: angle,
-            rhs: printed,
-            tol: CLOSE,
-            relation: Relation::Equal,
-            witness: witness! { "s" => now, "angle" => angle, "printed_angle" => printed },
-        })
+        Ok(Outcome::equal(angle, printed, CLOSE, witness! { "s" => now, "angle" => angle, "printed_angle" => printed }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {
@@ -139,13 +133,7 @@ impl Claim for Masses {
         let path = flow().run(&field, &setting.state, &[s])?;
         let angle = angle(path.end(), setting.n);
         let printed = pair::angle(params.get(ANGLE), 1.0, 1.0, self.factor * s);
-        Ok(Outcome::Gap {
-            lhs: angle,
-            rhs: printed,
-            tol: CLOSE,
-            relation: Relation::Equal,
-            witness: witness! { "angle" => angle, "printed_angle" => printed },
-        })
+        Ok(Outcome::equal(angle, printed, CLOSE, witness! { "angle" => angle, "printed_angle" => printed }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -1,9 +1,10 @@
 //! Excess risk over Bayes of one trained attention layer: against L, n, d and the noise.
 
 use crate::PAPERS;
-use crate::experiments::tasks::{Bases, Sphere, Subspace, Task, Training, distance2};
+use crate::experiments::tasks::{Bases, Sphere, Subspace, Task, Training};
 use crate::quantities::NOISE_VARIANCE;
 use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, MAP, TASK};
+use crate::theory::mixture::distance2;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;

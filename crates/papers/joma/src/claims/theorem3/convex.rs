@@ -1,6 +1,6 @@
 //! Section E.4: G is convex on its upper half.
 
-use crate::claims::setting::{at_most, drawn_as, random_law};
+use crate::claims::setting::{drawn_as, random_law};
 use crate::quantities::DIM;
 use crate::theory::{Isotropic, Radial, Shell};
 use attnlab_core::rng::Generator;
@@ -110,7 +110,7 @@ impl Claim for Convex {
             Law::Shell(shell) => format!("{shell:?}"),
         };
         let witness = witness! { "law" => name, "x" => x, "y" => [a[0], b[0], c[0]], "G" => [a[1], b[1], c[1]] };
-        Ok(at_most(self.growth * below, above, TOLERANCE, witness))
+        Ok(Outcome::at_most(self.growth * below, above, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

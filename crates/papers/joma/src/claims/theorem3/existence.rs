@@ -1,7 +1,6 @@
 //! Lemma 4, Eq. (58): a sufficient condition for a critical point under ReLU.
 
 use super::upper;
-use crate::claims::setting::equal;
 use crate::theory::critical;
 use attnlab_lab::prelude::*;
 
@@ -43,7 +42,7 @@ impl Claim for Existence {
         let life = |rho: f64| critical::residual_life(&law, rho);
         let (first, second) = (life(point.minus), life(plus));
         let witness = witness! { "slopes" => [first, second], "rho" => [point.minus, plus] };
-        Ok(equal(second / first, 1.0, TOLERANCE, witness))
+        Ok(Outcome::equal(second / first, 1.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

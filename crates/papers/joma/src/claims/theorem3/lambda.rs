@@ -2,7 +2,7 @@
 
 use super::printed_field::{Pair, Printed, smooth_density};
 use super::{AtCritical, Statement};
-use crate::claims::setting::{activation, at_most};
+use crate::claims::setting::activation;
 use crate::theory::CriticalPoint;
 use attnlab_lab::prelude::*;
 use std::f64::consts::TAU;
@@ -65,6 +65,6 @@ impl Statement for Lambda {
         let witness = witness! {
             "gamma" => GAMMAS, "lambda" => largest, "rates" => rates, "r" => field.r,
         };
-        Ok(at_most(steepest, self.slope, TOLERANCE / GAMMAS[1], witness))
+        Ok(Outcome::at_most(steepest, self.slope, TOLERANCE / GAMMAS[1], witness))
     }
 }

@@ -1,8 +1,8 @@
 //! Theorem 3, Eqs. (72) to (74), for the field (50) that they linearise.
 
 use super::printed_field::{Printed, smooth_density};
-use super::{AtCritical, Statement};
-use crate::claims::setting::{activation, equal};
+use super::{AtCritical, Statement, derivative};
+use crate::claims::setting::activation;
 use crate::theory::CriticalPoint;
 use attnlab_lab::prelude::*;
 
@@ -44,7 +44,7 @@ impl Statement for Linearised {
             "r" => [point.plus, point.minus], "length" => point.length,
             "rates" => both[0].1, "said" => both[0].2, "rates_exchanged" => both[1].1, "said_exchanged" => both[1].2,
         };
-        Ok(equal(off, 0.0, TOLERANCE, witness))
+        Ok(Outcome::equal(off, 0.0, TOLERANCE, witness))
     }
 }
 
@@ -52,18 +52,7 @@ impl Linearised {
     /// The largest error of C(μ) relative to its larger rate, minus the Jacobian along and across μ, and C(μ) there.
     fn error(self, field: &Printed, slopes: (f64, f64)) -> (f64, [f64; 2], [f64; 2]) {
         let h = STEP * field.length;
-        let column = |axis: usize| {
-            let at = |i: f64| {
-                let mut v = [field.length, 0.0];
-                v[axis] += i * h;
-                field.rate(v)
-            };
-            let (near, far) = ([at(1.0), at(-1.0)], [at(2.0), at(-2.0)]);
-            [0, 1].map(|i| {
-                let difference = |pair: &[[f64; 2]; 2]| pair[0][i] - pair[1][i];
-                -(8.0 * difference(&near) - difference(&far)) / (12.0 * h)
-            })
-        };
+        let column = |axis| derivative(|v| field.rate(v), [field.length, 0.0], axis, h).map(|slope| -slope);
         let matrix = [column(0), column(1)];
         let [beta1, beta2] = field.betas(slopes);
         let sign = if self.sign_twice { field.distance.signum() } else { 1.0 };

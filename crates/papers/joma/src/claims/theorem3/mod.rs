@@ -18,7 +18,7 @@ pub mod stationary;
 mod upper;
 
 use super::lemma1::homogeneous;
-use super::setting::{activation, drawn_as};
+use super::setting::{activation, drawn_as, met};
 use crate::quantities::{ACTIVATION, DIM, LAW};
 use crate::theory::{CriticalPoint, Isotropic, Radial};
 use attnlab_core::rng::Generator;
@@ -108,14 +108,8 @@ fn hypotheses(params: &Params) -> Vec<Hypothesis> {
         "absolute" => true,
         _ => params.get(LAW) == "student",
     };
-    vec![
-        homogeneous(params),
-        Hypothesis::new(
-            "critical point",
-            "there is a critical point: none for linear φ, nor for ReLU and log-concave laws",
-            if exists { 0.0 } else { -1.0 },
-        ),
-    ]
+    let printed = "there is a critical point: none for linear φ, nor for ReLU and log-concave laws";
+    vec![homogeneous(params), met("critical point", printed, exists)]
 }
 
 /// A random critical point, if there is one with the ρ_- that was drawn.
@@ -132,6 +126,32 @@ fn draw(params: &Params, streams: &Streams) -> Result<Option<CriticalPoint>> {
     let law = Isotropic::new(radial, params.get(DIM))?;
     let (minus, length) = (rng.random_range(minus), rng.random_range(0.4..2.5));
     Ok(CriticalPoint::new(law, slopes, minus, length).ok())
+}
+
+/// The rates of (v along μ, v across, ξ) under the layer's field, with x̄_+ along the first axis and the θ_1 and θ_2 that
+/// `thetas` gives at r and |v|.
+fn layer_rate(point: &CriticalPoint, thetas: impl Fn(f64, f64) -> (f64, f64), x: [f64; 3]) -> [f64; 3] {
+    let length = f64::hypot(x[0], x[1]);
+    let (theta1, theta2) = thetas(x[0] * point.distance() + x[2], length);
+    let (theta1_m, theta2_m) = thetas(x[2], length);
+    let along = (theta2 - point.weight * theta2_m) / length;
+    [theta1 * point.distance() + along * x[0], along * x[1], theta1 - point.weight * theta1_m]
+}
+
+/// The derivative of `rate` by coordinate `axis` at `x`, by five-point differences of step `h`.
+fn derivative<const N: usize, const M: usize>(
+    rate: impl Fn([f64; N]) -> [f64; M],
+    x: [f64; N],
+    axis: usize,
+    h: f64,
+) -> [f64; M] {
+    let at = |i: f64| {
+        let mut x = x;
+        x[axis] += i * h;
+        rate(x)
+    };
+    let (a, b, c, d) = (at(1.0), at(-1.0), at(2.0), at(-2.0));
+    std::array::from_fn(|i| (8.0 * (a[i] - b[i]) - (c[i] - d[i])) / (12.0 * h))
 }
 
 /// The outcome of a trial that finds no critical point.

@@ -1,6 +1,9 @@
 //! The field (50) as printed, and the layer's own, for two components with any centres.
 
+use crate::claims::setting::met;
+use crate::quantities::LAW;
 use crate::theory::{Activation, CriticalPoint, Isotropic};
+use attnlab_lab::prelude::{Hypothesis, Params};
 
 /// Two components of one law with the weights 1 and -a_-, under slopes (c_-, c_+).
 pub(super) struct Pair<'a> {
@@ -86,11 +89,6 @@ impl Printed {
 }
 
 /// The hypothesis of Theorem 3 on the law: Gaussian and Student densities are smooth, the ball's jumps to 0.
-pub(super) fn smooth_density(params: &attnlab_lab::prelude::Params) -> attnlab_lab::prelude::Hypothesis {
-    let ball = params.get(crate::quantities::LAW) == "ball";
-    attnlab_lab::prelude::Hypothesis::new(
-        "smooth density",
-        "the radial density function has bounded derivative",
-        if ball { -1.0 } else { 0.0 },
-    )
+pub(super) fn smooth_density(params: &Params) -> Hypothesis {
+    met("smooth density", "the radial density function has bounded derivative", params.get(LAW) != "ball")
 }

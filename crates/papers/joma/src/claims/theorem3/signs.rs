@@ -2,7 +2,7 @@
 
 use super::{generator, none};
 use crate::claims::setting::drawn_as;
-use crate::theory::{CriticalPoint, Isotropic, Radial};
+use crate::theory::{CriticalPoint, Isotropic, Radial, bisect};
 use attnlab_lab::prelude::*;
 use rand::RngExt;
 
@@ -38,16 +38,7 @@ fn lowest(law: &Isotropic) -> f64 {
         let theta1 = law.theta1(RELU, rho);
         theta1 * theta1 > law.f(RELU, rho) * law.density(rho)
     };
-    let (mut low, mut high) = PLACE;
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if rises(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    0.5 * (low + high)
+    bisect(PLACE, 60, |rho| !rises(rho))
 }
 
 impl Claim for Signs {

@@ -1,6 +1,6 @@
 //! Lemma 4, after Eq. (58): the derivative of G.
 
-use crate::claims::setting::{equal, random_law};
+use crate::claims::setting::random_law;
 use crate::quantities::DIM;
 use crate::theory::critical;
 use attnlab_lab::prelude::*;
@@ -46,7 +46,7 @@ impl Claim for Slope {
             "law" => format!("{:?}", law.radial()), "x" => x, "y" => y, "by_differences" => slope, "said" => said,
         };
         let ratio = if said > 0.0 { slope / said } else { f64::NAN };
-        Ok(equal(ratio, 1.0, TOLERANCE, witness))
+        Ok(Outcome::equal(ratio, 1.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

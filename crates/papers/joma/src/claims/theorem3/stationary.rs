@@ -1,7 +1,6 @@
 //! Lemma 4, Eq. (54): what stationary points satisfy.
 
 use super::{AtCritical, Statement};
-use crate::claims::setting::equal;
 use crate::theory::CriticalPoint;
 use attnlab_core::quadrature::integrate;
 use attnlab_lab::prelude::*;
@@ -81,7 +80,7 @@ impl Statement for Stationary {
         let witness = witness! {
             "terms" => [first, second], "end" => end, "length" => length, "r" => r, "rate" => rate,
         };
-        Ok(equal((first - second) / first, 0.0, TOLERANCE, witness))
+        Ok(Outcome::equal((first - second) / first, 0.0, TOLERANCE, witness))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Eqs. (81) to (84): the derivative of F by μ.
 
 use super::{Drawn, TRIALS};
-use crate::claims::setting::equal;
 use crate::theory::convergence::{time_to, zeta};
 use attnlab_lab::prelude::*;
 
@@ -33,7 +32,7 @@ impl Claim for Derivative {
         let slope = (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * STEP);
         let said = (1.0 + self.change) * zeta(r, mu) - mu * time_to(r, mu);
         let witness = witness! { "r" => r, "mu" => mu, "by_differences" => slope, "said" => said };
-        Ok(equal(slope, said, TOLERANCE, witness))
+        Ok(Outcome::equal(slope, said, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -1,7 +1,6 @@
 //! Eqs. (85), (86): F as an integral of ζ.
 
 use super::{Drawn, TRIALS};
-use crate::claims::setting::equal;
 use crate::theory::convergence::{time_to, zeta};
 use attnlab_core::quadrature::integrate;
 use attnlab_lab::prelude::*;
@@ -48,7 +47,7 @@ impl Claim for Integral {
         let said = first + self.factor * of_zeta(r, mu, self.exponent);
         let f = time_to(r, mu);
         let witness = witness! { "r" => r, "mu" => mu, "F" => f, "said" => said };
-        Ok(equal(said / f, 1.0, TOLERANCE, witness))
+        Ok(Outcome::equal(said / f, 1.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

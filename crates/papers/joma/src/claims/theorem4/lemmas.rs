@@ -1,7 +1,6 @@
 //! Lemmas 6 and 7: bounds for (1 - e^{-y²})/y and for the Gaussian integral.
 
 use super::{TRIALS, generator, log_uniform};
-use crate::claims::setting::at_most;
 use crate::theory::convergence::{lemma6, lemma7};
 use attnlab_lab::prelude::*;
 use std::f64::consts::FRAC_1_SQRT_2;
@@ -40,7 +39,7 @@ impl Claim for Bounded {
         let y = log_uniform(ARGUMENT, &mut generator(streams));
         let value = if self.lemma == 6 { lemma6(y) } else { lemma7(y) };
         let bounded = if value < 0.0 { f64::NAN } else { value };
-        Ok(at_most(bounded, self.bound, 0.0, witness! { "y" => y, "value" => bounded }))
+        Ok(Outcome::at_most(bounded, self.bound, 0.0, witness! { "y" => y, "value" => bounded }))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

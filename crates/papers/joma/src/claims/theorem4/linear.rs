@@ -1,7 +1,6 @@
 //! The remark after Theorem 4: the same for linear attention.
 
 use super::{GAP, INTEGRATOR, MU, TOLERANCE, generator, log_uniform};
-use crate::claims::setting::equal;
 use crate::theory::convergence::linear_time;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
@@ -67,16 +66,12 @@ impl Claim for Theorem4Linear {
         };
         // ln(1/δ) + κ: the closed form's time times s.
         let grown = |i: usize| linear_time(x[2 * i], mu[i], z0[i]) * mu[i].hypot(z0[i]);
-        let ratio = grown(0) / grown(1);
-        Ok(equal(
-            ratio / (rate(0) / rate(1)),
-            1.0,
-            TOLERANCE,
-            witness! {
-                "mu" => mu, "z0" => z0, "t" => t, "ln_inverse_delta" => [x[0], x[2]],
-                "z" => [x[1], x[3]], "ratio" => ratio, "said" => rate(0) / rate(1),
-            },
-        ))
+        let (ratio, said) = (grown(0) / grown(1), rate(0) / rate(1));
+        let witness = witness! {
+            "mu" => mu, "z0" => z0, "t" => t, "ln_inverse_delta" => [x[0], x[2]],
+            "z" => [x[1], x[3]], "ratio" => ratio, "said" => said,
+        };
+        Ok(Outcome::equal(ratio / said, 1.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -2,7 +2,7 @@
 
 use super::integral::of_zeta;
 use super::{Drawn, TRIALS};
-use crate::claims::setting::equal;
+use crate::theory::bisect;
 use crate::theory::convergence::{lemma7, time_to, zeta};
 use attnlab_lab::prelude::*;
 
@@ -29,17 +29,9 @@ const POINTS: u32 = 200;
 fn root(f: impl Fn(f64) -> f64, a: f64, b: f64) -> Option<f64> {
     let at = |i: u32| a + (b - a) * f64::from(i) / f64::from(POINTS);
     let first = (0..POINTS).find(|i| f(at(*i)) * f(at(i + 1)) <= 0.0)?;
-    let (mut low, mut high) = (at(first), at(first + 1));
+    let (low, high) = (at(first), at(first + 1));
     let rises = f(high) > f(low);
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if (f(middle) > 0.0) == rises {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(0.5 * (low + high))
+    Some(bisect((low, high), 60, |x| (f(x) > 0.0) != rises))
 }
 
 impl Claim for MeanValue {
@@ -62,7 +54,7 @@ impl Claim for MeanValue {
         };
         let first = (-0.5 * mu * mu).exp() * -(-r).ln_1p();
         let said = first + zeta(r, self.place * place) * lemma7(mu);
-        Ok(equal(said / time_to(r, mu), 1.0, TOLERANCE, witness))
+        Ok(Outcome::equal(said / time_to(r, mu), 1.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

@@ -14,7 +14,6 @@ pub mod remainder;
 pub mod threshold;
 pub mod time;
 
-use super::setting::at_most;
 use crate::dynamics::Salient;
 use crate::theory::convergence::LARGEST_REMAINDER_AT;
 use attnlab_core::rng::Generator;
@@ -103,7 +102,7 @@ impl Moment {
     fn at_most(&self, name: &str, value: f64, bound: f64) -> Outcome {
         let mut witness = self.witness();
         witness.insert(name.into(), value.into());
-        at_most(value, bound, TOLERANCE, witness)
+        Outcome::at_most(value, bound, TOLERANCE, witness)
     }
 
     /// Λ of (7), with e^{p μ²} for its exponentials.

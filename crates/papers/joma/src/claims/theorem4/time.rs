@@ -1,7 +1,6 @@
 //! Eqs. (79), (80): the integral F is the time.
 
 use super::{Drawn, TOLERANCE, TRIALS};
-use crate::claims::setting::equal;
 use crate::theory::convergence::remainder;
 use attnlab_lab::prelude::*;
 
@@ -29,7 +28,7 @@ impl Claim for Time {
         // F by quadrature, with its pole split off, so that 1 - r may be as small as it is.
         let f = (-0.5 * j * j).exp() * l_j + remainder((-l_j).exp(), j);
         witness.insert("F".into(), f.into());
-        Ok(equal(f / seen.t, 1.0, TOLERANCE, witness))
+        Ok(Outcome::equal(f / seen.t, 1.0, TOLERANCE, witness))
     }
 
     fn mutants(&self) -> Vec<Mutant> {

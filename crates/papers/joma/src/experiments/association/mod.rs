@@ -7,6 +7,7 @@ use crate::quantities::{ASSOCIATION, ASSOCIATIONS, LABEL_OF, LABELS_OF};
 use crate::theory::Activation;
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
+use attnlab_core::error::require;
 use attnlab_core::stats::spearman;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
@@ -118,14 +119,10 @@ impl Experiment for JomaAssociation {
             let allowed = "must be probabilities that sum to 1";
             return Err(Error::invalid("classes", format!("{:?}", self.classes), allowed));
         }
-        if self.zero.len() != self.classes.len() {
-            let allowed = format!("must hold one number for each of the {} classes", self.classes.len());
-            return Err(Error::invalid("zero", format!("{:?}", self.zero), allowed));
-        }
-        if self.steps < 2 * self.every {
-            let allowed = format!("must be at least twice every = {}", self.every);
-            return Err(Error::invalid("steps", self.steps, allowed));
-        }
+        let allowed = format!("must hold one number for each of the {} classes", self.classes.len());
+        require(self.zero.len() == self.classes.len(), "zero", format!("{:?}", self.zero), allowed)?;
+        let allowed = format!("must be at least twice every = {}", self.every);
+        require(self.steps >= 2 * self.every, "steps", self.steps, allowed)?;
         self.tree(self.rho).map(|_| ())
     }
 
@@ -229,14 +226,8 @@ impl JomaAssociation {
             "linear" => Activation::LINEAR,
             _ => Activation::RELU,
         };
-        let layer = Training::new(
-            self.attention(),
-            activation,
-            classes,
-            drawn.inputs,
-            vec![1.0 / self.samples as f64; self.samples],
-            Backpropagated::CrossEntropy(drawn.labels.clone()),
-        )?;
+        let labels = Backpropagated::CrossEntropy(drawn.labels.clone());
+        let layer = Training::uniform(self.attention(), activation, classes, drawn.inputs, labels)?;
         let mut start = layer.normal_start(self.scale, streams);
         // A rectifier that is off for all sequences never learns: every node begins with a bias that is not negative.
         for bias in start.chunks_mut(self.others() + 1).take(classes) {

@@ -38,18 +38,21 @@ const STUDENT: usize = 2;
 /// First palette colour of the flows.
 const FLOWS: usize = 3;
 
-/// The field of Lemma 2, with Lemma 1 corrected or as printed; the state is (v_1, v_2, ξ).
-struct Field(CriticalPoint, bool);
+/// The field of Lemma 2 at ξ = ξ*, with Lemma 1 corrected or as printed; the state is (v_1, v_2).
+struct Field {
+    point: CriticalPoint,
+    printed: bool,
+}
 
 impl VectorField for Field {
     fn dim(&self) -> usize {
-        3
+        2
     }
 
-    fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let (v, xi) = if self.1 { self.0.field_printed(&x[..2], x[2]) } else { self.0.field(&x[..2], x[2]) };
-        out[..2].copy_from_slice(&v);
-        out[2] = xi;
+    fn rate(&self, v: &[f64], out: &mut [f64]) {
+        let xi = self.point.bias();
+        let (rate, _) = if self.printed { self.point.field_printed(v, xi) } else { self.point.field(v, xi) };
+        out.copy_from_slice(&rate);
     }
 }
 
@@ -99,9 +102,8 @@ impl Experiment for JomaCritical {
     /// Series "NAME": the distance from the ray of μ at ξ fixed at ξ*, along the flow from each start;
     /// shorter where the flow reaches v = 0, at the time "NAME_event" (infinite where it does not); "NAME_steps".
     fn trial(&self, cell: &Params, _streams: &Streams) -> Result<Map<String, Value>> {
-        let point = self.point()?;
         // ξ fixed, as the proof of Theorem 3 has it.
-        let field = Fixed(Field(point, cell.get(FIELD) == "printed"), point.bias());
+        let field = Field { point: self.point()?, printed: cell.get(FIELD) == "printed" };
         let mut data = Map::new();
         for (name, start) in self.starts() {
             let near_zero = |x: &[f64]| f64::hypot(x[0], x[1]) - 0.05;
@@ -138,21 +140,6 @@ impl Experiment for JomaCritical {
             plus = point.plus,
             away = self.away,
         ))])
-    }
-}
-
-/// A field at fixed ξ; the state is (v_1, v_2).
-struct Fixed(Field, f64);
-
-impl VectorField for Fixed {
-    fn dim(&self) -> usize {
-        2
-    }
-
-    fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let mut rates = [0.0; 3];
-        self.0.rate(&[x[0], x[1], self.1], &mut rates);
-        out.copy_from_slice(&rates[..2]);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::PAPERS;
 use crate::dynamics::Salient;
 use crate::quantities::SETTING;
 use crate::theory::attention_entropy::VISIBLE;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::draw::{cells, lists, points, with_word};
@@ -118,18 +118,13 @@ fn entropy_of(v: &[f64], scale: f64) -> f64 {
 
 impl Experiment for JomaEntropy {
     fn validate(&self) -> Result<()> {
-        if self.mu.len() < 2 {
-            return Err(Error::invalid("mu", format!("{:?}", self.mu), "must hold at least two targets"));
-        }
+        require(self.mu.len() >= 2, "mu", format!("{:?}", self.mu), "must hold at least two targets")?;
         if let Some(bad) = self.mu.iter().find(|m| **m > 20.0 || **m <= self.start) {
             let allowed = format!("must be above start = {} and at most 20", self.start);
             return Err(Error::invalid("mu", bad, allowed));
         }
-        if !(self.high >= self.low && self.high <= 20.0) {
-            let allowed = format!("must be from low = {} to 20", self.low);
-            return Err(Error::invalid("high", self.high, allowed));
-        }
-        Ok(())
+        let allowed = format!("must be from low = {} to 20", self.low);
+        require(self.high >= self.low && self.high <= 20.0, "high", self.high, allowed)
     }
 
     fn cells(&self) -> Result<Vec<Params>> {

@@ -7,6 +7,7 @@ use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, 
 use crate::quantities::{CLASSES, LABEL_WORDS, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
+use attnlab_core::error::require;
 use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -103,10 +104,8 @@ impl<'a> NoisyTree<'a> {
                     break (draw, tokens);
                 }
                 attempt += 1;
-                if attempt == MOST_DRAWS {
-                    let allowed = "must be larger; nearly all sequences of this tree are longer";
-                    return Err(Error::invalid("length", self.settings.length, allowed));
-                }
+                let allowed = "must be larger; nearly all sequences of this tree are longer";
+                require(attempt < MOST_DRAWS, "length", self.settings.length, allowed)?;
             };
             drawn.redrawn += attempt;
             if self.settings.order == "random" {
@@ -173,15 +172,9 @@ impl JomaLatents {
 impl Experiment for JomaLatents {
     fn validate(&self) -> Result<()> {
         for [bottom, top] in &self.latents {
-            if self.children > *top {
-                let allowed = format!("must be at most N_1 = {top}");
-                return Err(Error::invalid("children", self.children, allowed));
-            }
-            if bottom < top || self.leaves < *bottom {
-                let allowed =
-                    format!("must be pairs [N_0, N_1] with N_1 <= N_0 <= leaves = {}, as in a tree", self.leaves);
-                return Err(Error::invalid("latents", format!("[{bottom}, {top}]"), allowed));
-            }
+            require(self.children <= *top, "children", self.children, format!("must be at most N_1 = {top}"))?;
+            let allowed = format!("must be pairs [N_0, N_1] with N_1 <= N_0 <= leaves = {}, as in a tree", self.leaves);
+            require(top <= bottom && *bottom <= self.leaves, "latents", format!("[{bottom}, {top}]"), allowed)?;
         }
         self.classes.iter().try_for_each(|c| self.architecture(*c).validate())
     }

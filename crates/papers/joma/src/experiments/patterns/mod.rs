@@ -13,7 +13,7 @@ use attnlab_lab::experiment::{Described, Experiment, Identity, ranges};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, TrialContext, memory, store};
-use ndarray::{Array2, Array3, ArrayView2};
+use ndarray::{Array3, ArrayView2, Axis};
 use rand::RngExt;
 use rand::seq::{SliceRandom, index::sample};
 
@@ -230,9 +230,8 @@ impl Experiment for JomaPatterns {
             }
             if step == last {
                 let most = (0..self.hidden).max_by(|a, b| held[*a].total_cmp(&held[*b])).unwrap_or(0);
-                let best: Array2<f64> = responses.mean.index_axis(ndarray::Axis(0), most).to_owned();
-                let flat: Vec<f64> = best.iter().copied().collect();
-                record.0.insert("response".into(), store::series(&flat));
+                let best: Vec<f64> = responses.mean.index_axis(Axis(0), most).iter().copied().collect();
+                record.0.insert("response".into(), store::series(&best));
                 record.0.insert("held".into(), store::series(&held));
                 record.0.insert("held_permuted".into(), store::series(&permuted));
             }

@@ -11,6 +11,7 @@ use crate::alignment::{Correlations, Layers, dimension};
 use crate::hierarchy::Hierarchy;
 use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
+use attnlab_core::error::require;
 use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -122,11 +123,8 @@ impl Experiment for Table1 {
         }
         for children in &self.children {
             let longest = children.checked_pow(3).unwrap_or(usize::MAX).min(self.usable());
-            if longest > self.length {
-                let allowed =
-                    format!("must be at least {longest}, the most tokens of a class when children = {children}");
-                return Err(Error::invalid("length", self.length, allowed));
-            }
+            let allowed = format!("must be at least {longest}, the most tokens of a class when children = {children}");
+            require(longest <= self.length, "length", self.length, allowed)?;
             // A draw refuses what is impossible.
             for cell in self.cells()? {
                 let mut rng = Streams::new(0, Self::NAME, 0, 0).part("hierarchy", 0);

@@ -4,7 +4,7 @@ use super::JomaText;
 use crate::text::Text;
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
-use attnlab_core::error::{self, Error, Result};
+use attnlab_core::error::{self, Error, Result, require};
 use attnlab_core::rng::Streams;
 use attnlab_theory::sample::markov;
 use rand::RngExt;
@@ -28,21 +28,16 @@ pub fn validate(settings: &JomaText) -> Result<()> {
     };
     error::at_least("vocabulary", settings.vocabulary, least)?;
     let [shortest, longest] = settings.document;
-    if shortest == 0 || shortest > longest {
-        let shown = format!("{:?}", settings.document);
-        let allowed = "must be the least and the largest number of words, such as [20, 60]";
-        return Err(Error::invalid("document", shown, allowed));
-    }
+    let allowed = "must be the least and the largest number of words, such as [20, 60]";
+    require(shortest > 0 && shortest <= longest, "document", format!("{:?}", settings.document), allowed)?;
     let (held, length) = (settings.held_out, settings.words as f64);
     for (part, words, streams) in [
         ("training", (1.0 - held) * length, settings.streams),
         ("validation", held * length, settings.validation_streams),
     ] {
         let needed = streams * (settings.window + 1);
-        if words < needed as f64 + 1.0 {
-            let allowed = format!("must be such that the {part} part has more than {needed} words");
-            return Err(Error::invalid("words", settings.words, allowed));
-        }
+        let allowed = format!("must be such that the {part} part has more than {needed} words");
+        require(words >= needed as f64 + 1.0, "words", settings.words, allowed)?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use super::JomaText;
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::text::Text;
 use crate::theory::Activation;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::store;
 use attnlab_theory::dynamics::flow::{Watch, descend};
@@ -30,11 +30,8 @@ attnlab_lab::settings! {
 impl Invariant {
     /// Refuses steps that hold no two records.
     pub fn validate(&self) -> Result<()> {
-        if self.steps < 2 * self.every {
-            let allowed = format!("must be at least twice theorem1.every = {}", self.every);
-            return Err(Error::invalid("theorem1.steps", self.steps, allowed));
-        }
-        Ok(())
+        let allowed = format!("must be at least twice theorem1.every = {}", self.every);
+        require(self.steps >= 2 * self.every, "theorem1.steps", self.steps, allowed)
     }
 
     /// The steps that are recorded.
@@ -107,15 +104,8 @@ impl Occurrences {
     }
 
     fn layer(&self, attention: Attention, classes: usize) -> Result<Training> {
-        let n = self.labels.len();
-        Training::new(
-            attention,
-            Activation::RELU,
-            classes,
-            self.inputs.clone(),
-            vec![1.0 / n as f64; n],
-            Backpropagated::CrossEntropy(self.labels.clone()),
-        )
+        let labels = Backpropagated::CrossEntropy(self.labels.clone());
+        Training::uniform(attention, Activation::RELU, classes, self.inputs.clone(), labels)
     }
 }
 

@@ -59,7 +59,9 @@ impl<'a> Looker<'a> {
             let n = sums.places.len() as f64;
             let entropy = sums.places.iter().sum::<f64>() / (n * sequences);
             let places: Vec<f64> = sums.places.iter().map(|sum| sum / sequences).collect();
-            if entropy < least(record, b) {
+            // Infinite before the first record.
+            let least = record.series(&format!("entropy_{b}")).into_iter().fold(f64::INFINITY, f64::min);
+            if entropy < least {
                 record.0.insert(format!("least_{b}"), store::series(&places));
             }
             record.push(format!("entropy_{b}"), entropy);
@@ -80,13 +82,6 @@ impl<'a> Looker<'a> {
         }
         Ok(())
     }
-}
-
-/// The least entropy of block b that is recorded; infinite before the first record.
-fn least(record: &Record, block: usize) -> f64 {
-    let recorded = record.0.get(&format!("entropy_{block}"));
-    let values = recorded.and_then(|list| list.as_array());
-    values.into_iter().flatten().filter_map(|x| x.as_f64()).fold(f64::INFINITY, f64::min)
 }
 
 impl Sums {

@@ -5,6 +5,7 @@ use crate::PAPERS;
 use crate::network::{Adam, Architecture, Layout, Network, Plan, Record, Records, Slot, Start, train};
 use crate::quantities::{BLOCKS, CONTROL, CONTROLS, LEARNING_RATE};
 use crate::text::Text;
+use attnlab_core::error::require;
 use attnlab_lab::experiment::{Described, Experiment, Identity};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -118,18 +119,12 @@ impl Experiment for JomaText {
         // A control without the network that it is compared with says nothing.
         let compared = self.compared();
         let trained = self.controls.iter().any(|c| c != PLAIN && c != THEOREM_1);
-        if trained && !self.layers.contains(&compared) {
-            let allowed = format!("must be one of layers = {:?}, or 0 for the first of them", self.layers);
-            return Err(Error::invalid("control_layers", compared, allowed));
-        }
-        if self.controls.iter().any(|c| c == RATE) && self.other_rate == self.rates[0] {
-            let allowed = "must differ from the first of rates";
-            return Err(Error::invalid("other_rate", self.other_rate, allowed));
-        }
-        if self.steps < 2 * self.every {
-            let allowed = format!("must be at least twice every = {}", self.every);
-            return Err(Error::invalid("steps", self.steps, allowed));
-        }
+        let allowed = format!("must be one of layers = {:?}, or 0 for the first of them", self.layers);
+        require(!trained || self.layers.contains(&compared), "control_layers", compared, allowed)?;
+        let differs = !self.controls.iter().any(|c| c == RATE) || self.other_rate != self.rates[0];
+        require(differs, "other_rate", self.other_rate, "must differ from the first of rates")?;
+        let allowed = format!("must be at least twice every = {}", self.every);
+        require(self.steps >= 2 * self.every, "steps", self.steps, allowed)?;
         self.theorem1.validate()?;
         if self.text.is_empty() {
             drawn::validate(self)?;

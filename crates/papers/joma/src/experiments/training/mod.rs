@@ -5,6 +5,7 @@ use crate::PAPERS;
 use crate::dynamics::{Cause, Form, Prediction, Run, account};
 use crate::quantities::{FREQUENCIES, SETTING};
 use crate::tokens::ClassTokens;
+use attnlab_core::error::require;
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -69,20 +70,13 @@ impl JomaTraining {
 
 impl Experiment for JomaTraining {
     fn validate(&self) -> Result<()> {
-        if self.tokens() < 2 {
-            let allowed = format!("must be at least 1 when distinct = {}", self.distinct);
-            return Err(Error::invalid("common", self.common, allowed));
-        }
-        if self.components > self.tokens() {
-            let allowed = format!("must be at most distinct + common = {}", self.tokens());
-            return Err(Error::invalid("components", self.components, allowed));
-        }
-        if self.long_steps < self.steps || self.steps < 2 * self.every {
-            let (steps, every) = (self.steps, self.every);
-            let allowed = format!("must be at least steps = {steps}, and steps at least twice every = {every}");
-            return Err(Error::invalid("long_steps", self.long_steps, allowed));
-        }
-        Ok(())
+        let (tokens, steps, every) = (self.tokens(), self.steps, self.every);
+        let allowed = format!("must be at least 1 when distinct = {}", self.distinct);
+        require(tokens >= 2, "common", self.common, allowed)?;
+        let allowed = format!("must be at most distinct + common = {tokens}");
+        require(self.components <= tokens, "components", self.components, allowed)?;
+        let allowed = format!("must be at least steps = {steps}, and steps at least twice every = {every}");
+        require(self.long_steps >= steps && steps >= 2 * every, "long_steps", self.long_steps, allowed)
     }
 
     fn cells(&self) -> Result<Vec<Params>> {

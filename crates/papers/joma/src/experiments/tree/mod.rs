@@ -5,7 +5,7 @@ use crate::PAPERS;
 use crate::quantities::RHO;
 use crate::theory::tree::{Tree, cooccurrence, cooccurrence_printed};
 use crate::tree::TreeDraw;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::binomial;
@@ -46,17 +46,10 @@ impl JomaTree {
 impl Experiment for JomaTree {
     fn validate(&self) -> Result<()> {
         let leaves = self.branches.checked_pow(self.depth as u32 - 1);
-        if leaves.is_none_or(|n| n > MOST / 2) {
-            let allowed = format!(
-                "must keep branches^(depth - 1) at {} tokens or fewer with branches = {}",
-                MOST / 2,
-                self.branches
-            );
-            return Err(Error::invalid("depth", self.depth, allowed));
-        }
-        if self.rho.is_empty() {
-            return Err(Error::invalid("rho", "[]", "must hold at least one number in [-1, 1]"));
-        }
+        let (most, branches) = (MOST / 2, self.branches);
+        let allowed = format!("must keep branches^(depth - 1) at {most} tokens or fewer with branches = {branches}");
+        require(leaves.is_some_and(|n| n <= most), "depth", self.depth, allowed)?;
+        require(!self.rho.is_empty(), "rho", "[]", "must hold at least one number in [-1, 1]")?;
         // A small tree refuses what the large ones would.
         for rho in &self.rho {
             Tree::regular(self.classes.clone(), self.zero.clone(), *rho, 2, 1)?;

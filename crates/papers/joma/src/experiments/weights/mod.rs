@@ -3,6 +3,7 @@
 
 use crate::PAPERS;
 use crate::theory::chance;
+use attnlab_core::error::{require, require_shape};
 use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
@@ -49,23 +50,18 @@ impl JomaWeights {
 
 impl Experiment for JomaWeights {
     fn ready(&self) -> Result<()> {
-        for (name, empty) in [("checkpoints", self.checkpoints.is_empty()), ("tensors", self.tensors.is_empty())] {
-            if empty {
-                let allowed = "must hold at least one entry. Write attnlab weights FOLDER, which fills it in";
-                return Err(Error::invalid(name, "[]", allowed));
-            }
-        }
+        let allowed = "must hold at least one entry. Write attnlab weights FOLDER, which fills it in";
+        require(!self.checkpoints.is_empty(), "checkpoints", "[]", allowed)?;
+        require(!self.tensors.is_empty(), "tensors", "[]", allowed)?;
         let mut checkpoints = vec![];
         for path in &self.checkpoints {
             let checkpoint = Checkpoint::open(path)?;
             for tensor in &self.tensors {
                 let (shape, first) = (checkpoint.shape(tensor)?, checkpoints.first());
                 let same = first.map_or(Ok(shape.clone()), |c: &Checkpoint| c.shape(tensor))?;
-                if shape.len() != 2 || shape.contains(&0) || shape != same {
-                    let name = format!("{tensor} of {}", path.display());
-                    let expected = format!("a matrix of the shape of the first checkpoint, {same:?}");
-                    return Err(Error::shape(&name, shape, expected));
-                }
+                let fits = shape.len() == 2 && !shape.contains(&0) && shape == same;
+                let expected = format!("a matrix of the shape of the first checkpoint, {same:?}");
+                require_shape(fits, format!("{tensor} of {}", path.display()), shape, expected)?;
             }
             checkpoints.push(checkpoint);
         }

@@ -4,8 +4,8 @@ use super::common::{cell, condition, covariance, named, time};
 use crate::PAPERS;
 use crate::quantities::{CONDITION, CONTEXT, ETA, EXAMPLES, PART, PARTS, SHIFT, SHIFTED, SHIFTS};
 use crate::theory::{Covariance, Law, Pretraining, Risk, Target, risk_at_query};
-use attnlab_lab::experiment::Described;
-use attnlab_lab::experiment::Experiment;
+use attnlab_core::error::require;
+use attnlab_lab::experiment::{Described, Experiment};
 use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::{Row, memory};
@@ -114,11 +114,8 @@ impl LsaFlow {
 impl Experiment for LsaFlow {
     fn validate(&self) -> Result<()> {
         let first = self.eta.iter().copied().fold(0.0, f64::max);
-        if self.descent_until <= first {
-            let allowed = format!("must be a number above the largest eta, {first}");
-            return Err(Error::invalid("descent_until", self.descent_until, allowed));
-        }
-        Ok(())
+        let allowed = format!("must be a number above the largest eta, {first}");
+        require(self.descent_until > first, "descent_until", self.descent_until, allowed)
     }
 
     fn memory(&self, _cell: &Params) -> u64 {

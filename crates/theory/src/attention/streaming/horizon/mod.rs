@@ -18,7 +18,7 @@ pub use state::NODES;
 
 use super::{Blocks, Tile, for_each_tile};
 use crate::attention::horizon::{Bracket, Break, HeadHorizon, earlier, plain, validate};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use brackets::{Context, SUMS};
 use kernels::Rect;
 use ndarray::ArrayView2;
@@ -111,10 +111,8 @@ fn lengths(y: ArrayView2<f32>) -> Result<Vec<f64>> {
     let mut lengths = vec![0.0; y.ncols()];
     let columns: Vec<_> = columns.into_iter().collect();
     columns.into_par_iter().map(length).collect_into_vec(&mut lengths);
-    if lengths.iter().all(|l| l.is_finite()) {
-        return Ok(lengths);
-    }
-    Err(Error::invalid("y", "NaN or infinite", "must be finite numbers"))
+    require(lengths.iter().all(|l| l.is_finite()), "y", "NaN or infinite", "must be finite numbers")?;
+    Ok(lengths)
 }
 
 /// Input of the pass over all scores of one head.
