@@ -107,6 +107,10 @@ impl Room {
         unique("formula", self.formulas.iter().map(|f| f.id))?;
         for claim in &self.claims {
             fits(&**claim)?;
+            let (sheet, ids) = (claim.sheet(), self.claims.iter().map(|c| c.sheet().id.as_str()));
+            if let Some(draws) = sheet.draws.as_deref().filter(|draws| !ids.clone().any(|id| id == *draws)) {
+                return Err(sheet.wrong(format!("- draws: {}", Error::unknown("claim", draws, ids))));
+            }
         }
         for formula in &self.formulas {
             unique_names(formula.id, &(formula.schema)())?;

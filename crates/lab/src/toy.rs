@@ -27,9 +27,7 @@ pub fn fair_coin() -> Arc<dyn Claim> {
 }
 
 impl Claim for FairCoin {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("toy.fair")
-    }
+    from_sheet!("toy.fair", trials = 2000);
 
     fn schema(&self) -> Schema {
         vec![HEADS.or(0.5)]
@@ -43,13 +41,5 @@ impl Claim for FairCoin {
         let mut rng = streams.part("toss", 0);
         let heads = rng.random_bool(params.get(HEADS));
         Ok(Outcome::Value { value: f64::from(u8::from(heads)), witness: witness! { "heads" => heads } })
-    }
-
-    fn default_trials(&self, _: &Params) -> u64 {
-        2000
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -40,9 +40,7 @@ pub fn support(params: &Params, streams: &Streams) -> usize {
 }
 
 impl Claim for Support {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("own.support")
-    }
+    from_sheet!("own.support");
 
     fn schema(&self) -> Schema {
         vec![TOKENS.or(256), SCALE.or(0.1)]
@@ -64,9 +62,5 @@ impl Claim for Support {
         let variance = params.get(SCALE).recip().min(most);
         let error = BAND * expected_support(params) / STANDARD_ERRORS;
         (variance / error.powi(2)).ceil().max(100.0) as u64
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

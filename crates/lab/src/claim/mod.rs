@@ -72,15 +72,16 @@ pub struct Mutant {
     pub claim: Arc<dyn Claim>,
     /// Parameters at which the default number of trials refutes it.
     pub set: Vec<(&'static str, Value)>,
-    /// Id whose random streams the trials draw from: that of the claim, or one that a printed claim and its
-    /// corrected form share.
+    /// Id whose random streams the trials draw from: that of the claim, or the [`draws`](Sheet::draws) of its sheet.
     pub drawn_as: &'static str,
 }
 
 impl Mutant {
     /// Creates a mutant that is judged at the claim's default parameters.
     pub fn new(name: &'static str, variant: impl Claim + 'static) -> Self {
-        Mutant { name, drawn_as: &variant.sheet().id, claim: Arc::new(variant), set: vec![] }
+        let sheet = variant.sheet();
+        let drawn_as = sheet.draws.as_deref().unwrap_or(&sheet.id);
+        Mutant { name, drawn_as, claim: Arc::new(variant), set: vec![] }
     }
 
     /// Sets the id whose random streams the trials draw from, so that a mutant that a printed claim and its
@@ -109,7 +110,7 @@ impl Mutant {
 /// Unless the statement holds in every single trial, [`promise`](Claim::promise) too.
 pub trait Claim: Send + Sync {
     /// Returns source and statement: `sheet!("paper.name")` reads `sheets/paper.name.md` of the package at
-    /// compile time.
+    /// compile time; [`from_sheet!`](crate::from_sheet) defines this method and [`mutants`](Claim::mutants).
     fn sheet(&self) -> &'static Sheet;
 
     /// Runs one independent simulation. It must be a pure function of its arguments.

@@ -23,6 +23,7 @@
 //! is judged, both as TOML; [`variants`](super::variants()) makes the mutants of these. Quoted lines below an entry
 //! give the reason of these numbers and are not printed.
 //!
+//! The entry `draws` names the claim whose random numbers the mutants see, where that is another than the sheet's own.
 //! A claim that fails as printed also has the sections "Print" (what the print gets wrong), "Witness"
 //! (numbers that the check prints), "Range" (parameters at which it fails), and the entry `class`. The
 //! section "Holds" gives the corrected statement; it may occur without the others. The section "Tolerance"
@@ -31,6 +32,7 @@
 
 use super::{Paper, VerdictKind};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::named;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::path::Path;
@@ -66,6 +68,9 @@ pub enum Kind {
     Law,
 }
 
+named!(Kind, "kind": Probability = "probability", Identity = "identity", Bound = "bound", Existence = "existence",
+    Law = "law");
+
 /// Class of a printed statement that is wrong, meaningless or misprinted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -84,22 +89,9 @@ pub enum Discrepancy {
     Vacuous,
 }
 
-impl Discrepancy {
-    const ALL: [(&'static str, Discrepancy); 6] = [
-        ("false as stated", Discrepancy::FalseAsStated),
-        ("false as read", Discrepancy::FalseAsRead),
-        ("missing hypothesis", Discrepancy::MissingHypothesis),
-        ("misprint", Discrepancy::Misprint),
-        ("caption against code", Discrepancy::CaptionAgainstCode),
-        ("vacuous", Discrepancy::Vacuous),
-    ];
-
-    /// Returns the name as sheets write it.
-    pub fn name(self) -> &'static str {
-        let named = Self::ALL.iter().find(|(_, class)| *class == self);
-        named.map_or("", |(name, _)| *name)
-    }
-}
+named!(Discrepancy, "class": FalseAsStated = "false as stated", FalseAsRead = "false as read",
+    MissingHypothesis = "missing hypothesis", Misprint = "misprint",
+    CaptionAgainstCode = "caption against code", Vacuous = "vacuous");
 
 /// Mutant as the sheet describes it.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,6 +124,9 @@ pub struct Sheet {
     pub expected: VerdictKind,
     /// Flag: the statement is our own, a corrected form or one that the paper does not print.
     pub own: bool,
+    /// Id of the claim whose draws the mutants see, where it is another: that of the corrected form, so that a mutant
+    /// of both is judged once.
+    pub draws: Option<String>,
     /// The statement as printed, or our own; TeX between dollar signs.
     pub statement: String,
     /// Corrected statement, where the printed one fails or is loose, with the reason.
@@ -189,22 +184,8 @@ impl Sheet {
             let known = papers.iter().map(|p| p.key);
             return Err(wrong(Error::unknown("paper", paper, known).to_string()));
         };
-        let class = field("class").map(|name| {
-            let known = Discrepancy::ALL.iter().map(|(n, _)| *n);
-            let unknown = || wrong(Error::unknown("class", name, known).to_string());
-            Discrepancy::ALL.iter().find(|(n, _)| *n == name).map(|(_, class)| *class).ok_or_else(unknown)
-        });
-        let kind = match needed("kind")? {
-            "probability" => Kind::Probability,
-            "identity" => Kind::Identity,
-            "bound" => Kind::Bound,
-            "existence" => Kind::Existence,
-            "law" => Kind::Law,
-            other => {
-                let known = ["probability", "identity", "bound", "existence", "law"];
-                return Err(wrong(Error::unknown("kind", other, known).to_string()));
-            }
-        };
+        let class = field("class").map(Discrepancy::parse).transpose().map_err(|e| wrong(e.to_string()))?;
+        let kind = Kind::parse(needed("kind")?).map_err(|e| wrong(e.to_string()))?;
         let expected = VerdictKind::named(needed("expected")?).map_err(|e| wrong(e.to_string()))?;
         let own = match field("own") {
             None | Some("no") => false,
@@ -219,16 +200,17 @@ impl Sheet {
         };
         Ok(Sheet {
             place: needed("place")?.to_string(),
-            class: class.transpose()?,
             holds: section("Holds"),
             print: section("Print"),
             witness: section("Witness"),
             range: section("Range"),
             tolerance: section("Tolerance"),
             checked: super::CheckedAt::read(&checked).map_err(wrong)?,
+            draws: field("draws").map(str::to_string),
             id: raw.id,
             title: raw.title,
             paper,
+            class,
             kind,
             expected,
             own,
@@ -260,7 +242,7 @@ impl Sheet {
     }
 }
 
-const FIELDS: [&str; 6] = ["paper", "place", "kind", "expected", "class", "own"];
+const FIELDS: [&str; 7] = ["paper", "place", "kind", "expected", "class", "own", "draws"];
 const SECTIONS: [&str; 8] = ["Statement", "Tolerance", "Print", "Witness", "Range", "Holds", "Checked at", "Mutants"];
 
 /// A sheet before its words are understood.
@@ -379,6 +361,36 @@ macro_rules! sheet {
         });
         &*SHEET
     }};
+}
+
+/// Defines the methods of a [`Claim`](crate::claim::Claim) that its sheet answers, inside the `impl`: `sheet` and
+/// `mutants`, and the numbers of trials where they are the same at every setting.
+///
+/// - `from_sheet!("paper.name")`: the sheet `sheets/paper.name.md`, with the mutants whose constants it gives;
+/// - `from_sheet!("paper.name", trials = 12, least_trials = 8)`: also `default_trials` and `least_trials`;
+/// - `from_sheet!(self, EXPRESSION)`: the sheet by the fields of the claim, such as a printed and a corrected form.
+#[macro_export]
+macro_rules! from_sheet {
+    ($id:literal $(, $key:ident = $number:expr)* $(,)?) => {
+        $crate::from_sheet!(self, $crate::sheet!($id) $(, $key = $number)*);
+    };
+    ($this:ident, $sheet:expr $(, trials = $trials:expr)? $(, least_trials = $least:expr)? $(,)?) => {
+        fn sheet(&$this) -> &'static $crate::claim::Sheet {
+            $sheet
+        }
+
+        fn mutants(&self) -> Vec<$crate::claim::Mutant> {
+            $crate::claim::variants(self)
+        }
+
+        $(fn default_trials(&self, _: &$crate::claim::Params) -> u64 {
+            $trials
+        })?
+
+        $(fn least_trials(&self, _: &$crate::claim::Params) -> u64 {
+            $least
+        })?
+    };
 }
 
 #[cfg(test)]

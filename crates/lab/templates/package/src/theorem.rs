@@ -45,9 +45,7 @@ pub fn gap(params: &Params, streams: &Streams) -> f64 {
 }
 
 impl Claim for EntropyGap {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("my_theorem.entropy_gap")
-    }
+    from_sheet!("my_theorem.entropy_gap");
 
     fn schema(&self) -> Schema {
         vec![SCORES.or(400), SIGMA.or(1.0)]
@@ -77,9 +75,5 @@ impl Claim for EntropyGap {
 
     fn default_trials(&self, params: &Params) -> u64 {
         TRIALS_PER_SCORE * params.get(SCORES) as u64
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

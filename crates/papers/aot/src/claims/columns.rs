@@ -9,7 +9,6 @@
 
 use super::setting::{PER_SECOND, mixture};
 use crate::quantities::*;
-use attnlab_core::error::require;
 use attnlab_core::linalg::{Threads, gemm};
 use attnlab_lab::prelude::*;
 use attnlab_theory::sample::Mixture;

@@ -18,7 +18,6 @@ use super::theorem1::shown_failure;
 use crate::quantities::*;
 use attnlab_core::linalg::product;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use attnlab_theory::attention::{Mssa, ThresholdedSoftmax, unroll};
 use attnlab_theory::sample::Mixture;
 use ndarray::{Array2, s};
@@ -76,9 +75,7 @@ fn pattern_holds(mixture: &Mixture, k: usize, y: &Array2<f64>, layer: &Mssa, tau
 }
 
 impl Claim for Eq35 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("aot.eq35")
-    }
+    from_sheet!("aot.eq35");
 
     fn schema(&self) -> Schema {
         // p ≥ (4/ln 2) log N = 28 is what (30) needs at θ = 1; at 60 nearly every draw has it for
@@ -137,10 +134,6 @@ impl Claim for Eq35 {
         // beyond that of the signal itself.
         let tol = 4.0 * f64::EPSILON * (layers * mixture.ambient * mixture.clusters()) as f64;
         Ok(Outcome::equal(gap / largest, 0.0, tol, witness! { "largest_relative_difference" => gap / largest }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 
     fn memory(&self, params: &Params) -> u64 {

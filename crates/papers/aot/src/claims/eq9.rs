@@ -52,9 +52,7 @@ fn squared_errors(points: usize, dim: usize, streams: &Streams) -> Vec<f64> {
 }
 
 impl Claim for Eq9 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("aot.eq9")
-    }
+    from_sheet!("aot.eq9");
 
     fn schema(&self) -> Schema {
         vec![POINTS.within(Domain::Whole(2, 2000)).or(20), INPUT_DIM.within(Domain::Whole(1, 2000)).or(20)]
@@ -78,9 +76,5 @@ impl Claim for Eq9 {
             ROUNDINGS * f64::EPSILON * dim as f64 * largest,
             witness! { "printed" => printed, "over_all_prefixes" => mean },
         ))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -5,7 +5,6 @@ use crate::quantities::*;
 use crate::theory::Horizon;
 use attnlab_core::stats::Estimate;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use attnlab_theory::attention::streaming::horizon::horizon_of_head;
 use rayon::prelude::*;
 
@@ -117,9 +116,7 @@ impl HorizonLaw {
 const PER_SCORE: f64 = 2000.0;
 
 impl Claim for HorizonLaw {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("aot.horizon_law")
-    }
+    from_sheet!("aot.horizon_law");
 
     fn schema(&self) -> Schema {
         let mut schema = noisy_mixture_schema(120, 2, 100);
@@ -210,10 +207,6 @@ impl Claim for HorizonLaw {
     fn memory(&self, params: &Params) -> u64 {
         let n = params.get(TOKENS) as u64;
         memory::total(&[&[8, n, n], &[8, n, params.get(DIM) as u64]])
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

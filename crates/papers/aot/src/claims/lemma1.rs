@@ -27,9 +27,7 @@ impl Default for Lemma1 {
 }
 
 impl Claim for Lemma1 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("aot.lemma1")
-    }
+    from_sheet!("aot.lemma1");
 
     fn schema(&self) -> Schema {
         vec![VECTOR_DIM.or(64), VECTOR_DELTA.or(0.5), T.or(1.0)]
@@ -80,9 +78,5 @@ impl Claim for Lemma1 {
     fn default_trials(&self, params: &Params) -> u64 {
         // About 10^7 normals: a tenth of a second.
         (10_000_000 / params.get(VECTOR_DIM) as u64).clamp(20, 2000)
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

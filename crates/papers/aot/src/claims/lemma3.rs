@@ -82,9 +82,7 @@ impl Lemma3 {
 }
 
 impl Claim for Lemma3 {
-    fn sheet(&self) -> &'static Sheet {
-        if self.bounded { sheet!("aot.lemma3_bounded") } else { sheet!("aot.lemma3") }
-    }
+    from_sheet!(self, if self.bounded { sheet!("aot.lemma3_bounded") } else { sheet!("aot.lemma3") });
 
     fn schema(&self) -> Schema {
         let mut schema = mixture_schema(DEFAULT_TOKENS, 2, 1300);
@@ -170,10 +168,6 @@ impl Claim for Lemma3 {
 
     fn seconds(&self, params: &Params) -> f64 {
         2.0 * seconds(params)
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -5,9 +5,7 @@
 
 use super::setting::{PER_SECOND, mixture, seconds_of_scores};
 use crate::quantities::*;
-use attnlab_core::error::require_shape;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use attnlab_theory::attention::{Mhsa, Phi};
 use attnlab_theory::sample::Bases;
 use ndarray::{Array2, ArrayView1, ArrayView2};
@@ -77,9 +75,7 @@ fn inner(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
 }
 
 impl Claim for MssaIsMhsa {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("aot.mssa_is_mhsa")
-    }
+    from_sheet!("aot.mssa_is_mhsa");
 
     fn schema(&self) -> Schema {
         vec![
@@ -138,10 +134,6 @@ impl Claim for MssaIsMhsa {
             require_shape(u.nrows() == tokens.nrows(), format!("bases[{k}]"), u.dim(), expected)?;
         }
         Ok(vec![self.compared(params, tokens, bases)?])
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -5,7 +5,6 @@ use crate::quantities::*;
 use crate::theory::softmax::{self, Range};
 use attnlab_core::linalg::{Threads, gemm};
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use attnlab_theory::attention::{Mssa, Softmax};
 use attnlab_theory::measure::snr::energy_by_cluster;
 use attnlab_theory::measure::snr_of_heads;
@@ -52,9 +51,7 @@ fn range(params: &Params) -> Range {
 }
 
 impl Claim for SoftmaxRate {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("aot.softmax_rate")
-    }
+    from_sheet!("aot.softmax_rate");
 
     fn schema(&self) -> Schema {
         let mut schema = noisy_mixture_schema(600, 3, 120);
@@ -128,9 +125,5 @@ impl Claim for SoftmaxRate {
     fn seconds(&self, params: &Params) -> f64 {
         // Two products and an exponential per score.
         seconds_of_scores(params, params.real(DIM) + 600.0)
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

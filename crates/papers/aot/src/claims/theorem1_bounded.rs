@@ -78,9 +78,7 @@ fn law(params: &Params) -> Result<Horizon> {
 }
 
 impl Claim for Theorem1Bounded {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("aot.theorem1_bounded")
-    }
+    from_sheet!("aot.theorem1_bounded");
 
     fn schema(&self) -> Schema {
         // At this η the last θ below the limit at the defaults, 3.89, is 1.253^6 = 3.87.
@@ -198,10 +196,6 @@ impl Claim for Theorem1Bounded {
             "bound_on_other_breaks" => rest,
         };
         Ok(Outcome::Value { value: value + rest, witness })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

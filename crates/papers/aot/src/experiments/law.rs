@@ -4,12 +4,11 @@
 use crate::quantities::{CLUSTERS, DELTA, DIM, TOKENS};
 use crate::theory::Horizon;
 use crate::theory::printed::self_match_lambda;
-use attnlab_core::error::Result;
 use attnlab_core::stats::{Estimate, quantile_interval};
 use attnlab_lab::experiment::draw::{LEVEL, numbers};
 use attnlab_lab::experiment::plane::Plane;
 use attnlab_lab::figure::Point;
-use attnlab_lab::run::Row;
+use attnlab_lab::prelude::*;
 use rayon::prelude::*;
 
 /// Error of log Λ at which a root is good enough: log Λ has the slope of about 15 in log θ or log δ,

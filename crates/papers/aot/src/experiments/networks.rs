@@ -7,17 +7,15 @@
 //! the SNR of the tokens in those subspaces is compared before and after, with the labels kept. The same
 //! network before training says what chance alone gives.
 
-use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
 use attnlab_core::stats::Estimate;
 use attnlab_lab::experiment::draw::{RANGE, along, ends, extremes, lists};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
-use attnlab_lab::run::{Row, store};
+use attnlab_lab::prelude::*;
 use attnlab_theory::measure::{coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens};
 use attnlab_train::model::{AttentionForm, Mlp, Model, ModelConfig, Recording};
 use attnlab_train::training::{TrainingHistory, TrainingPlan};
 use ndarray::{Array2, Axis as Side, concatenate, s};
-use serde_json::{Map, Value};
 
 /// Networks by the beginning of their names, the longer of two first: legend, colour and stroke, which are the
 /// same in every figure.

@@ -1,10 +1,8 @@
 //! Parts of the rows of an inspected array or network, where an estimate may be missing.
 
-use attnlab_core::error::{Error, Result};
 use attnlab_lab::figure::Measured;
-use attnlab_lab::run::Row;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::as_number;
-use serde_json::{Map, Value};
 use std::path::Path;
 
 /// Returns the first refusal where all of so many are refused: those that can be fitted go on beside others that cannot.

@@ -39,9 +39,7 @@ fn farthest(state: &[f64], n: usize, first: &[f64]) -> f64 {
 }
 
 impl Claim for Causal {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.causal")
-    }
+    from_sheet!("cluster.causal", trials = 16, least_trials = 8);
 
     fn schema(&self) -> Schema {
         vec![
@@ -57,14 +55,6 @@ impl Claim for Causal {
         let needed = 100.0 * (5.0 * params.get(BETA)).exp();
         let printed = "t → ∞ [here: t >= 100 e^(5 beta)]";
         vec![Hypothesis::new("long time", printed, params.get(TIME) / needed - 1.0)]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        16
-    }
-
-    fn least_trials(&self, _params: &Params) -> u64 {
-        8
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -92,9 +82,5 @@ impl Claim for Causal {
         let run = settled(&field, &state, end, STATIONARY, &arrived)?;
         let witness = witness! { "largest_deficit" => farthest(&run.state, n, &first) };
         Ok(run.outcome(end, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

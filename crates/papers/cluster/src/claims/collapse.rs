@@ -31,9 +31,7 @@ const LEAST_RESIDUALS: f64 = 1e-6;
 const MOST_SCORE: f64 = 10.0;
 
 impl Claim for RankCollapse {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.rank_collapse")
-    }
+    from_sheet!("cluster.rank_collapse");
 
     fn schema(&self) -> Schema {
         vec![
@@ -106,10 +104,6 @@ impl Claim for RankCollapse {
         let exact = columns.ncols() <= 2;
         let outcome = self.after(tokens, [heads]);
         Ok(vec![if exact { outcome } else { self.for_any_row(outcome) }])
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

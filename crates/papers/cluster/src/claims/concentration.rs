@@ -49,9 +49,7 @@ fn farthest(tokens: &Array2<f64>, gamma: f64) -> Result<f64> {
 }
 
 impl Claim for Concentration {
-    fn sheet(&self) -> &'static Sheet {
-        if self.at_start { sheet!("cluster.theorem6_9_start") } else { sheet!("cluster.theorem6_9") }
-    }
+    from_sheet!(self, if self.at_start { sheet!("cluster.theorem6_9_start") } else { sheet!("cluster.theorem6_9") });
 
     fn schema(&self) -> Schema {
         let (n, d) = (TOKENS.within(Domain::Whole(2, 64)).or(8), DIM.within(Domain::Whole(2, 2048)).or(128));
@@ -126,10 +124,6 @@ impl Claim for Concentration {
             witness: witness! { "t" => t, "largest_deviation" => gap, "bound" => self.bound(params, t) },
         })
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// The mean squared deviation as a law.
@@ -162,9 +156,7 @@ const SMALL: f64 = 0.1;
 const HIGH: f64 = 2.0;
 
 impl Claim for Deviation {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.deviation_law")
-    }
+    from_sheet!("cluster.deviation_law");
 
     fn schema(&self) -> Schema {
         vec![
@@ -219,10 +211,6 @@ impl Claim for Deviation {
         let mean = sum / (0.5 * (n * (n - 1)) as f64);
         let value = d as f64 * mean / self.variance(&law, t)?;
         Ok(Outcome::Value { value, witness: witness! { "mean_squared_deviation" => mean, "gamma" => gamma } })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -31,9 +31,7 @@ const TOLERANCE: f64 = 1e-6;
 const CLOSED: f64 = 1e-6;
 
 impl Claim for Reduction {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.theorem6_8")
-    }
+    from_sheet!("cluster.theorem6_8", trials = 8);
 
     fn schema(&self) -> Schema {
         vec![
@@ -47,10 +45,6 @@ impl Claim for Reduction {
     fn seconds(&self, params: &Params) -> f64 {
         let n = params.get(TOKENS);
         seconds(400.0, n, n)
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        8
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -77,9 +71,5 @@ impl Claim for Reduction {
             }
         }
         Ok(Outcome::equal(worst.1, worst.2, TOLERANCE, witness! { "inner_product" => worst.1, "gamma" => worst.2 }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -77,16 +77,10 @@ pub struct LayerCosine {
 const ROUNDING: f64 = 1e-11;
 
 impl Claim for LayerCosine {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.layer_cosine")
-    }
+    from_sheet!("cluster.layer_cosine", trials = 8);
 
     fn schema(&self) -> Schema {
         parameters(RUN as u64, 40, 0.8)
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        8
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -106,10 +100,6 @@ impl Claim for LayerCosine {
             LongContext { n, gamma: layer.gamma * layer.n.ln() / n.ln(), ..layer }.cosine()
         };
         Ok(Outcome::equal(cosine, formula, ROUNDING, witness! { "cosine" => cosine, "formula" => formula }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 
@@ -149,9 +139,7 @@ const NEAR: (f64, f64) = (0.01, 0.015);
 const REST: f64 = 0.5;
 
 impl Claim for Limit {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.critical_scaling")
-    }
+    from_sheet!("cluster.critical_scaling");
 
     fn schema(&self) -> Schema {
         parameters(1 << 53, 10_000, 0.4)
@@ -186,10 +174,6 @@ impl Claim for Limit {
         let layer = layer(params);
         let cosine = if params.get(TOKENS) <= RUN { cosine_of_layer(&layer, streams)? } else { layer.cosine() };
         Ok(self.outcome(layer, cosine))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 
@@ -234,9 +218,7 @@ impl Law {
 }
 
 impl Claim for Law {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.critical_rate")
-    }
+    from_sheet!("cluster.critical_rate");
 
     fn schema(&self) -> Schema {
         parameters(1 << 53, 1_000_000, 0.6)
@@ -274,9 +256,5 @@ impl Claim for Law {
             _ => layer.distance(),
         };
         Ok(self.outcome(layer, distance))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -43,9 +43,7 @@ const STEP: f64 = 3e-5;
 const TOLERANCE: f64 = 1e-6;
 
 impl Claim for Growth {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.circle_modes")
-    }
+    from_sheet!("cluster.circle_modes", trials = 8);
 
     fn schema(&self) -> Schema {
         vec![
@@ -64,10 +62,6 @@ impl Claim for Growth {
             Hypothesis::new("many tokens", "n → ∞ [here: n >= 4k + 12 √beta + 12]", params.real(TOKENS) / needed - 1.0),
             Hypothesis::new("a rate above rounding", "[here: the rate of SA is above 1e-4]", rate / 1e-4 - 1.0),
         ]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        8
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -96,10 +90,6 @@ impl Claim for Growth {
         let claimed = self.rate(model, beta, k);
         Ok(Outcome::equal(rate / claimed, 1.0, TOLERANCE, witness! { "rate" => rate, "formula" => claimed }))
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// The fastest mode.
@@ -125,16 +115,14 @@ impl Fastest {
 const SPREAD: f64 = 10.0;
 
 impl Claim for Fastest {
-    fn sheet(&self) -> &'static Sheet {
-        if self.sharp { sheet!("cluster.fastest_mode_sharp") } else { sheet!("cluster.fastest_mode_near") }
-    }
+    from_sheet!(
+        self,
+        if self.sharp { sheet!("cluster.fastest_mode_sharp") } else { sheet!("cluster.fastest_mode_near") },
+        trials = 200
+    );
 
     fn schema(&self) -> Schema {
         vec![BETA.within(Domain::closed(1e-3, 1e5)).or(1.0)]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        200
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -154,9 +142,5 @@ impl Claim for Fastest {
             holds,
             witness: witness! { "beta" => beta, "mode" => mode, "root_of_2_beta" => (2.0 * beta).sqrt() },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

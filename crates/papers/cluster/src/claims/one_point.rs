@@ -65,9 +65,8 @@ fn horizon(model: Normalisation, beta: f64, t: f64) -> f64 {
 }
 
 impl Claim for OnePoint {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.one_point")
-    }
+    // Of two tokens half the starts are within a right angle.
+    from_sheet!("cluster.one_point", trials = 32, least_trials = 8);
 
     fn schema(&self) -> Schema {
         vec![
@@ -84,15 +83,6 @@ impl Claim for OnePoint {
         let needed = 300.0 * (2.0 * params.get(BETA)).exp();
         let printed = "t → ∞ [here: t >= 300 e^(2 beta)]";
         vec![Hypothesis::new("long time", printed, params.get(TIME) / needed - 1.0)]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // Of two tokens half the starts are within a right angle.
-        32
-    }
-
-    fn least_trials(&self, _params: &Params) -> u64 {
-        8
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -119,9 +109,5 @@ impl Claim for OnePoint {
         let run = settled(&field, &state, end, STATIONARY * scale, &cone)?;
         let witness = witness! { "least_inner_product" => 1.0 - widest(&run.state, n) };
         Ok(run.outcome(end, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -51,9 +51,11 @@ const LATE: [f64; 2] = [100.0, 1000.0];
 const FALLEN: [f64; 2] = [4.6, 6.9];
 
 impl Claim for Rate {
-    fn sheet(&self) -> &'static Sheet {
-        if self.pre_ln { sheet!("cluster.pre_ln_rate") } else { sheet!("cluster.post_ln_rate") }
-    }
+    from_sheet!(
+        self,
+        if self.pre_ln { sheet!("cluster.pre_ln_rate") } else { sheet!("cluster.post_ln_rate") },
+        trials = 12
+    );
 
     fn schema(&self) -> Schema {
         vec![
@@ -68,10 +70,6 @@ impl Claim for Rate {
         let margin = params.real(DIM) - params.real(TOKENS);
         let printed = "d >= n, so that a hemisphere holds all tokens";
         vec![Hypothesis::new("one hemisphere", printed, margin)]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        12
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -118,9 +116,5 @@ impl Claim for Rate {
         }
         let witness = witness! { "reached" => reached, "deficits" => deficits, "exponent" => exponent };
         Ok(Outcome::equal(exponent, claimed, BAND * claimed.abs(), witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -78,14 +78,15 @@ const BAND: f64 = 0.04;
 const LONG: f64 = 40.0;
 
 impl Claim for Centres {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.form {
             Form::Lemma => sheet!("cluster.lemma_c1"),
             Form::Circle => sheet!("cluster.renyi_circle"),
             Form::Sphere => sheet!("cluster.renyi_sphere"),
             Form::Corrected => sheet!("cluster.renyi_sphere_corrected"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         let delta = DELTA.within(Domain::closed(0.2, 3.0)).or(0.6);
@@ -142,9 +143,5 @@ impl Claim for Centres {
             value: centres.len() as f64,
             witness: witness! { "tokens" => n, "last_centre" => centres.last().copied().unwrap_or(0) },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

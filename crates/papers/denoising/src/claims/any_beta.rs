@@ -30,9 +30,7 @@ impl AnyBeta {
 }
 
 impl Claim for AnyBeta {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.softmax_any_beta")
-    }
+    from_sheet!("denoise.softmax_any_beta");
 
     fn schema(&self) -> Schema {
         vec![
@@ -83,9 +81,5 @@ impl Claim for AnyBeta {
 
     fn default_trials(&self, params: &Params) -> u64 {
         rate::softmax_trials(&subspace_problem(params, 1), params.get(BETA), params, params.get(DIM))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -80,12 +80,13 @@ fn telling(c: &Clusters, others: f64) -> bool {
 }
 
 impl Claim for UnequalClusters {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.form {
             Form::Printed => sheet!("denoise.clusters"),
             _ => sheet!("denoise.clusters_corrected"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         let positive = Domain::Vector(&Domain::POSITIVE);
@@ -145,10 +146,6 @@ impl Claim for UnequalClusters {
             return Ok(Outcome::uninformative(reason, witness! { "weight_of_the_others" => others }));
         }
         Ok(same(&formula, &mean, longest))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

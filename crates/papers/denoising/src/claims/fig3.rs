@@ -5,7 +5,6 @@ use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, RADIUS, STRENGTH}
 use crate::theory::Prior;
 use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use attnlab_theory::attention::memory::DenseMemory;
 
 /// The number of minima of the energy (7) on contexts from a sphere.
@@ -58,12 +57,10 @@ fn problem_of(params: &Params) -> Denoising {
 }
 
 impl Claim for Valleys {
-    fn sheet(&self) -> &'static Sheet {
-        if self.figure {
+    from_sheet!(self, if self.figure {
             return sheet!("denoise.fig3");
         }
-        sheet!("denoise.convex")
-    }
+        sheet!("denoise.convex"));
 
     fn schema(&self) -> Schema {
         // Larger d and L take minutes: eigenvalues in d + 1 dimensions and L exponentials per step of descent.
@@ -158,9 +155,5 @@ impl Claim for Valleys {
                 "shared_by" => valleys.minima[0].shared_by,
             },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -52,9 +52,7 @@ const SEARCHED: (f64, f64) = (0.05, 20.0);
 const EVALUATED: f64 = 40.0;
 
 impl Claim for Minimum {
-    fn sheet(&self) -> &'static Sheet {
-        if self.limit { sheet!("denoise.fig6_limit") } else { sheet!("denoise.fig6") }
-    }
+    from_sheet!(self, if self.limit { sheet!("denoise.fig6_limit") } else { sheet!("denoise.fig6") });
 
     fn schema(&self) -> Schema {
         let mut schema = vec![
@@ -154,9 +152,5 @@ impl Claim for Minimum {
             return 30;
         }
         needed.clamp(30.0, 100.0) as u64
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -5,7 +5,6 @@ use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, TOKEN_VARIANCE};
 use crate::theory::{Prior, linear};
 use attnlab_core::linalg::normal_matrix;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use attnlab_theory::attention::linear_attention;
 use attnlab_theory::attention::memory::SphericalHopfield;
 use ndarray::Array2;
@@ -27,9 +26,7 @@ pub struct LinearStep {
 const ROUNDING: f64 = 1e-10;
 
 impl Claim for LinearStep {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.a21")
-    }
+    from_sheet!("denoise.a21");
 
     fn schema(&self) -> Schema {
         let mut schema = parameters(50, 1.0);
@@ -71,10 +68,6 @@ impl Claim for LinearStep {
             return Ok(not_finite());
         }
         Ok(Outcome::equal(gap, 0.0, ROUNDING, witness! { "step" => step, "layer" => layer.to_vec() }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 
@@ -140,9 +133,7 @@ const MOST_TOKENS: usize = 5000;
 const LEAST_NOISE: f64 = 1e-6;
 
 impl Claim for PositiveDefinite {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed() { sheet!("denoise.a23") } else { sheet!("denoise.a23_corrected") }
-    }
+    from_sheet!(self, if self.printed() { sheet!("denoise.a23") } else { sheet!("denoise.a23_corrected") });
 
     fn schema(&self) -> Schema {
         let mut schema = parameters(500, if self.printed() { 1.0 } else { 0.2 });
@@ -207,10 +198,6 @@ impl Claim for PositiveDefinite {
             seen.push(serde_json::json!({ "L": length, "least_curvature": least }));
         }
         Ok(Outcome::Event { holds, witness: witness! { "energies" => seen } })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -108,9 +108,7 @@ pub struct Jacobian {
 }
 
 impl Claim for Jacobian {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.a24")
-    }
+    from_sheet!("denoise.a24");
 
     fn schema(&self) -> Schema {
         schema()
@@ -140,10 +138,6 @@ impl Claim for Jacobian {
         let apart = frobenius2((&printed - &numerical).view());
         let gap = (apart / frobenius2(numerical.view())).sqrt();
         Ok(Outcome::equal(gap, 0.0, DERIVATIVE, witness! { "relative_gap" => gap }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 
@@ -219,12 +213,13 @@ const ROUNDING: f64 = 1e-9;
 const NEITHER: f64 = 1e-5;
 
 impl Claim for Condition {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.form {
             Form::Printed => sheet!("denoise.a25"),
             _ => sheet!("denoise.a25_corrected"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         schema()
@@ -263,9 +258,5 @@ impl Claim for Condition {
             }
         }
         Ok(Outcome::Event { holds, witness: seen })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

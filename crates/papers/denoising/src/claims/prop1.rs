@@ -23,9 +23,7 @@ const MOST_POINTS: f64 = 1e4;
 const ROUNDING: f64 = 1e-10;
 
 impl Claim for Prop1 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.prop1")
-    }
+    from_sheet!("denoise.prop1");
 
     fn schema(&self) -> Schema {
         vec![CLUSTERS.or(4), NOISE_VARIANCE.or(0.5)]
@@ -91,9 +89,5 @@ impl Claim for Prop1 {
                 "bound" => bound, "loss_of_a_random_predictor" => loss, "loss_of_the_optimum" => tight
             },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -5,7 +5,6 @@ use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use crate::theory::{Prior, linear};
 use attnlab_core::linalg::symmetric_eigen;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use ndarray::{Array1, Array2};
 
 /// (A.1) against the conditional mean of jointly normal vectors in all n dimensions.
@@ -20,9 +19,7 @@ pub struct Prop2Mean {
 }
 
 impl Claim for Prop2Mean {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.prop2_mean")
-    }
+    from_sheet!("denoise.prop2_mean");
 
     fn schema(&self) -> Schema {
         vec![
@@ -56,10 +53,6 @@ impl Claim for Prop2Mean {
         };
         let mean = conditional_mean(&prompt.prior, sz, &prompt.query)?;
         Ok(same(&(projected * factor), &mean, 0.0))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 
@@ -114,9 +107,7 @@ const COMPONENTS: f64 = 2.0 * (4.29 / BAND) * (4.29 / BAND);
 const RATIO: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 impl Claim for Prop2Loss {
-    fn sheet(&self) -> &'static Sheet {
-        if self.shrunk { sheet!("denoise.prop2_loss_corrected") } else { sheet!("denoise.prop2_loss") }
-    }
+    from_sheet!(self, if self.shrunk { sheet!("denoise.prop2_loss_corrected") } else { sheet!("denoise.prop2_loss") });
 
     fn schema(&self) -> Schema {
         vec![
@@ -185,10 +176,6 @@ impl Claim for Prop2Loss {
     fn default_trials(&self, params: &Params) -> u64 {
         let each = params.real(QUERIES) * params.real(DIM);
         (COMPONENTS / each).ceil().max(50.0) as u64
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -5,7 +5,6 @@ use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, RADIUS};
 use crate::theory::{Prior, sphere};
 use attnlab_core::special::{bessel_ratio, bessel_ratio_complement};
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use ndarray::{Array1, ArrayView1};
 use std::f64::consts::PI;
 
@@ -45,13 +44,14 @@ impl Prop3 {
 }
 
 impl Claim for Prop3 {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.form {
             Form::Integral => sheet!("denoise.prop3_integral"),
             Form::Printed => sheet!("denoise.prop3_bessel"),
             Form::Corrected => sheet!("denoise.prop3_bessel_corrected"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         vec![AMBIENT.within(Domain::Whole(1, MOST_AMBIENT)).or(16), DIM.or(8), RADIUS.or(1.0), NOISE_VARIANCE.or(0.1)]
@@ -127,10 +127,6 @@ impl Claim for Prop3 {
             return Ok(Outcome::uninformative(reason, Witness::new()));
         }
         Ok(same(&formula, &definition, r))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

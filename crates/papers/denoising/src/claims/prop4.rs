@@ -45,9 +45,7 @@ pub struct Prop4 {
 }
 
 impl Claim for Prop4 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.prop4")
-    }
+    from_sheet!("denoise.prop4");
 
     fn schema(&self) -> Schema {
         vec![
@@ -86,10 +84,6 @@ impl Claim for Prop4 {
         let definition = clusters_by_definition(&c, sz, x);
         Ok(same(&formula, &definition.mean, definition.longest))
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// Largest distance of the order in σ_0² from 1: the term of second order is some 1e-3 of the first, and rounding of
@@ -108,9 +102,7 @@ pub struct Prop4Limit {
 }
 
 impl Claim for Prop4Limit {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.prop4_limit")
-    }
+    from_sheet!("denoise.prop4_limit");
 
     fn schema(&self) -> Schema {
         vec![
@@ -161,9 +153,5 @@ impl Claim for Prop4Limit {
             holds: gap <= IDENTITY && (order - 1.0).abs() <= ORDER_BAND,
             witness: witness! { "relative_gap" => gap, "order_in_sigma0_2" => order },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

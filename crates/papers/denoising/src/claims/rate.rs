@@ -11,7 +11,6 @@ use attnlab_core::stats::log_log_slope_of_means;
 use attnlab_lab::claim::verdict::judge_estimate;
 use attnlab_lab::prelude::*;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
-use serde_json::Value;
 
 /// Context lengths of a rate: L, 2L, .., 16L.
 const DOUBLINGS: u32 = 5;

@@ -38,9 +38,7 @@ pub struct LemmaF1 {
 }
 
 impl Claim for LemmaF1 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.lemma_f1")
-    }
+    from_sheet!("denoise.lemma_f1");
 
     fn schema(&self) -> Schema {
         vec![CONTEXT.within(TOKENS).or(50)]
@@ -67,10 +65,6 @@ impl Claim for LemmaF1 {
     fn promise(&self, _params: &Params) -> Promise {
         of_order(2.0 + self.order)
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// Softmax attention contains linear attention: (A.18).
@@ -92,9 +86,7 @@ fn sphere(params: &Params) -> Denoising {
 }
 
 impl Claim for PropF2 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.prop_f2")
-    }
+    from_sheet!("denoise.prop_f2");
 
     fn schema(&self) -> Schema {
         vec![AMBIENT.within(DIMENSIONS).or(16), DIM.or(8), CONTEXT.within(TOKENS).or(50)]
@@ -120,10 +112,6 @@ impl Claim for PropF2 {
     fn promise(&self, _params: &Params) -> Promise {
         of_order(1.0 + self.order)
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// The constant of that remainder.
@@ -147,9 +135,7 @@ const SAME: f64 = 1e-12;
 const COEFFICIENT: f64 = 1e-4;
 
 impl Claim for PropF2Coefficient {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.prop_f2_coefficient")
-    }
+    from_sheet!("denoise.prop_f2_coefficient");
 
     fn schema(&self) -> Schema {
         PropF2::default().schema()
@@ -186,10 +172,6 @@ impl Claim for PropF2Coefficient {
                 "coefficient" => coefficient.to_vec(),
             },
         ))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

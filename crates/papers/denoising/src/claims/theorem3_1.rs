@@ -5,7 +5,6 @@ use super::setting::{PER_SECOND, subspace_problem, value};
 use crate::quantities::{AMBIENT, CONTEXT, DIM, GAMMA, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
 use crate::theory::{Predictor, linear};
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use ndarray::{ArrayView2, Axis};
 
 fn schema(context: u64, queries: u64) -> Schema {
@@ -31,9 +30,7 @@ pub struct Theorem31 {
 }
 
 impl Claim for Theorem31 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.theorem3_1")
-    }
+    from_sheet!("denoise.theorem3_1");
 
     fn schema(&self) -> Schema {
         schema(250, 50)
@@ -84,10 +81,6 @@ impl Claim for Theorem31 {
         let d = params.get(DIM);
         rate::trials(d * (d + 1) / 2).max(40)
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// The exact loss of linear attention at finite L, which no paper states: what the limit leaves out.
@@ -106,9 +99,7 @@ pub struct Theorem31Finite {
 const LAW_BAND: f64 = 0.015;
 
 impl Claim for Theorem31Finite {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.theorem3_1_finite")
-    }
+    from_sheet!("denoise.theorem3_1_finite");
 
     fn schema(&self) -> Schema {
         let mut all = schema(30, 100);
@@ -158,10 +149,6 @@ impl Claim for Theorem31Finite {
     fn default_trials(&self, params: &Params) -> u64 {
         // (1.96 + 2.33) standard errors must fit into the band.
         (relative_variance(params) * (4.29 / LAW_BAND).powi(2)).clamp(400.0, 50_000.0) as u64
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

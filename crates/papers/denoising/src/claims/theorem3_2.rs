@@ -42,9 +42,7 @@ pub struct Theorem32 {
 }
 
 impl Claim for Theorem32 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.theorem3_2")
-    }
+    from_sheet!("denoise.theorem3_2");
 
     fn schema(&self) -> Schema {
         vec![
@@ -102,10 +100,6 @@ impl Claim for Theorem32 {
         let problem = problem_of(params, params.get(LAW), 1);
         rate::softmax_trials(&problem, 1.0 / params.get(NOISE_VARIANCE), params, components)
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// The squared error of (6) at one query, with its part across the projected query replaced by the
@@ -150,9 +144,7 @@ fn sphere_of(params: &Params) -> (usize, f64, f64) {
 }
 
 impl Claim for Theorem32Rate {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("denoise.theorem3_2_rate")
-    }
+    from_sheet!("denoise.theorem3_2_rate");
 
     fn schema(&self) -> Schema {
         vec![AMBIENT.or(2), DIM.or(1), RADIUS.or(1.0), CONTEXT.or(1000), NOISE_VARIANCE.or(0.5), QUERIES.or(10)]
@@ -225,9 +217,5 @@ impl Claim for Theorem32Rate {
             return 500;
         }
         needed.clamp(500.0, 50_000.0) as u64
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

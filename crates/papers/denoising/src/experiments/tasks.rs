@@ -3,15 +3,13 @@
 use crate::prompts::{Denoising, Dimension, Family, Prompt, draw_tokens};
 use crate::theory::mixture::{distance2, equal_variances};
 use crate::theory::{Predictor, Prior};
-use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::qr_q;
-use attnlab_core::rng::Streams;
 use attnlab_core::special::bessel_ratio;
 use attnlab_lab::experiment::ranges::within;
+use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::{Attention, Prompts, Recipe, Weights, loss};
 use ndarray::Array2;
 use rand::RngExt;
-use serde::{Deserialize, Serialize};
 
 /// Law of the subspace of case 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

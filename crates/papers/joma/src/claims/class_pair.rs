@@ -23,9 +23,7 @@ const ROUNDING: f64 = 1e-13;
 const MOST_TOKENS: u64 = 1 << 14;
 
 impl Claim for ClassPair {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.theorem5_class")
-    }
+    from_sheet!("joma.theorem5_class");
 
     fn schema(&self) -> Schema {
         let depth = DEPTH.within(Domain::Whole(1, 16));
@@ -64,9 +62,5 @@ impl Claim for ClassPair {
         };
         let witness = witness! { "rho" => rho, "formula" => said, "exact" => exact };
         Ok(Outcome::equal(said, exact, ROUNDING / tree.probability(&[(m, true)])?, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -4,7 +4,6 @@
 use super::setting::{MOST_TRAINED, affordable, layer_schema, normal_state, random_layer};
 use crate::dynamics::{Attention, Cause, Embeddings, Form, Run, account};
 use crate::quantities::{EMBEDDINGS, EPSILON, NODES, SAMPLES, TOKENS};
-use attnlab_core::error::require;
 use attnlab_core::linalg::{normal_matrix, product, symmetric_eigen};
 use attnlab_core::stats::log_log_slope;
 use attnlab_lab::prelude::*;
@@ -46,9 +45,7 @@ impl NearOrthogonal {
 }
 
 impl Claim for NearOrthogonal {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.near_orthogonal")
-    }
+    from_sheet!("joma.near_orthogonal", trials = 40);
 
     fn schema(&self) -> Schema {
         vec![EMBEDDINGS.or(200), EPSILON.or(0.3)]
@@ -79,14 +76,6 @@ impl Claim for NearOrthogonal {
             holds: least <= epsilon,
             witness: witness! { "dimensions" => dim, "largest_inner_product" => least },
         })
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        40
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -133,9 +122,7 @@ fn embeddings(tokens: usize, epsilon: f64, streams: &Streams) -> Result<Embeddin
 }
 
 impl Claim for EpsilonTerms {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.near_orthogonal_terms")
-    }
+    from_sheet!("joma.near_orthogonal_terms", trials = 10);
 
     fn schema(&self) -> Schema {
         layer_schema("linear")
@@ -181,13 +168,5 @@ impl Claim for EpsilonTerms {
 
     fn promise(&self, _params: &Params) -> Promise {
         Promise::MeanIn(self.order - BAND, self.order + BAND)
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

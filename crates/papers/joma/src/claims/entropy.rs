@@ -6,7 +6,6 @@
 use crate::dynamics::{Feedback, Salient};
 use crate::quantities::{HIGH, LOW, TARGETS};
 use crate::theory::attention_entropy::VISIBLE;
-use attnlab_core::error::require;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 use attnlab_theory::measure::softmax_entropy;
@@ -96,13 +95,14 @@ struct Entropies {
 }
 
 impl Claim for EntropyRebound {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.statement {
             Statement::Linear => sheet!("joma.entropy_linear"),
             Statement::Mostly => sheet!("joma.entropy_mostly"),
             Statement::Printed => sheet!("joma.entropy"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         vec![TARGETS.or(LAW.0), LOW.or(LAW.1), HIGH.or(LAW.2)]
@@ -155,10 +155,6 @@ impl Claim for EntropyRebound {
             holds: drop >= VISIBLE && (rebound >= VISIBLE) == self.rebound,
             witness: witness! { "mu" => mu, "drop" => drop, "rebound" => rebound, "end" => seen.end },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -1,6 +1,6 @@
 //! (17): from the second hypothesis of Theorem 1 (3) to the rate of the logits.
 
-use super::setting::{activation, drawn_as, inputs, layer_schema, met, normal_state};
+use super::setting::{activation, inputs, layer_schema, met, normal_state};
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::quantities::{ACTIVATION, NODES, SAMPLES, TOKENS};
 use attnlab_core::linalg::normal_matrix;
@@ -49,9 +49,7 @@ impl Eq17 {
 }
 
 impl Claim for Eq17 {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.eq17") } else { sheet!("joma.eq17_corrected") }
-    }
+    from_sheet!(self, if self.printed { sheet!("joma.eq17") } else { sheet!("joma.eq17_corrected") });
 
     fn schema(&self) -> Schema {
         layer_schema("linear")
@@ -87,9 +85,5 @@ impl Claim for Eq17 {
             return Ok(Outcome::uninformative(reason, witness));
         }
         Ok(Outcome::equal(off / terms, 0.0, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.eq17_corrected", variants(self))
     }
 }

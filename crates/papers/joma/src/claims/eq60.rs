@@ -24,9 +24,7 @@ const ROUNDING: f64 = 16.0 * f64::EPSILON;
 const LEAST_MOVED: f64 = 1e-4;
 
 impl Claim for Eq60 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.eq60")
-    }
+    from_sheet!("joma.eq60");
 
     fn schema(&self) -> Schema {
         layer_schema("softplus")
@@ -69,10 +67,6 @@ impl Claim for Eq60 {
             return Ok(Outcome::uninformative(reason, witness));
         }
         Ok(Outcome::equal(off, 0.0, ROUNDING * steps as f64 * size, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -30,9 +30,7 @@ const STEPS: [f64; 3] = [1e-3, 1e-4, 1e-5];
 const TOLERANCE: f64 = 1e-8;
 
 impl Claim for Eq9 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.eq9")
-    }
+    from_sheet!("joma.eq9");
 
     fn schema(&self) -> Schema {
         layer_schema("softplus")
@@ -71,10 +69,6 @@ impl Claim for Eq9 {
         let off = slopes.iter().map(|(i, slope)| (slope - rate[*i]).abs());
         let off = off.fold(0.0_f64, f64::max);
         Ok(Outcome::at_most(off / size, 0.0, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

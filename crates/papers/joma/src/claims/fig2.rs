@@ -85,14 +85,17 @@ const STEPS: usize = 2000;
 const LOOKS: usize = 20;
 
 impl Claim for Fig2 {
-    fn sheet(&self) -> &'static Sheet {
+    // Some tenths of a second each.
+    from_sheet!(
+        self,
         match self.statement {
             Statement::Correlates => sheet!("joma.fig2"),
             Statement::Components => sheet!("joma.fig2_components"),
             Statement::ComponentsCorrected => sheet!("joma.fig2_components_corrected"),
             Statement::Amplitude => sheet!("joma.fig2_amplitude"),
-        }
-    }
+        },
+        trials = 8
+    );
 
     fn schema(&self) -> Schema {
         let inputs = match self.statement {
@@ -131,11 +134,6 @@ impl Claim for Fig2 {
         }
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // Some tenths of a second each.
-        8
-    }
-
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let cases: &[bool] = match params.get(INPUTS) {
             "both" => &[true, false],
@@ -171,10 +169,6 @@ impl Claim for Fig2 {
             Statement::Amplitude => amplitude.iter().all(|a| *a <= self.distance),
         };
         Ok(Outcome::Event { holds, witness })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -40,9 +40,8 @@ const FIGURE: usize = 2000;
 const LATE: usize = 6000;
 
 impl Claim for Fig3 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.fig3")
-    }
+    // Some tenths of a second each; the interval of 8 of 9 is above one half.
+    from_sheet!("joma.fig3", trials = 9);
 
     fn schema(&self) -> Schema {
         vec![SETTING.or("code"), JUDGED_AT.or("figure")]
@@ -54,11 +53,6 @@ impl Claim for Fig3 {
             ("text", "figure") => VerdictKind::Refuted,
             _ => self.sheet().expected,
         }
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        // Some tenths of a second each; the interval of 8 of 9 is above one half.
-        9
     }
 
     fn promise(&self, _params: &Params) -> Promise {
@@ -91,9 +85,5 @@ impl Claim for Fig3 {
             "step" => step, "components" => looks[0], "1000_steps_later" => looks[1], "changes" => changes,
         };
         Ok(Outcome::Event { holds, witness })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -72,9 +72,7 @@ impl Sequences {
 }
 
 impl Claim for Footnote1 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.footnote1")
-    }
+    from_sheet!("joma.footnote1");
 
     fn schema(&self) -> Schema {
         vec![TOKENS.or(6), SAMPLES.or(9), INPUT_KIND.or("frequency")]
@@ -107,10 +105,6 @@ impl Claim for Footnote1 {
             }
         }
         Ok(Outcome::equal(off, 0.0, TOLERANCE, worst))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

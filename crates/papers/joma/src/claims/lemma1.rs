@@ -1,6 +1,6 @@
 //! Lemma 1: what a node sees of isotropic inputs.
 
-use super::setting::{activation, drawn_as, met, random_law};
+use super::setting::{activation, met, random_law};
 use crate::quantities::{ACTIVATION, DIM};
 use crate::theory::{Activation, Isotropic};
 use attnlab_lab::prelude::*;
@@ -52,9 +52,7 @@ pub(super) fn moments(params: &Params) -> Hypothesis {
 }
 
 impl Claim for Lemma1 {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.lemma1") } else { sheet!("joma.lemma1_corrected") }
-    }
+    from_sheet!(self, if self.printed { sheet!("joma.lemma1") } else { sheet!("joma.lemma1_corrected") }, trials = 12);
 
     fn schema(&self) -> Schema {
         vec![DIM.or(4), ACTIVATION.or("relu")]
@@ -62,10 +60,6 @@ impl Claim for Lemma1 {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         vec![moments(params)]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        12
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -98,10 +92,6 @@ impl Claim for Lemma1 {
         };
         Ok(Outcome::equal(off, 0.0, TOLERANCE, witness))
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.lemma1_corrected", variants(self))
-    }
 }
 
 /// The density of one coordinate from the joint one, (33) to (36).
@@ -114,9 +104,7 @@ pub struct Marginal {
 }
 
 impl Claim for Marginal {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.lemma1_marginal")
-    }
+    from_sheet!("joma.lemma1_marginal");
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("marginal", 0);
@@ -133,9 +121,5 @@ impl Claim for Marginal {
         let exact = law.density(y);
         let witness = witness! { "n" => dim, "law" => format!("{:?}", law.radial()), "y" => y };
         Ok(Outcome::equal(said * (1.0 + self.change) / exact, 1.0, MARGINAL_TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

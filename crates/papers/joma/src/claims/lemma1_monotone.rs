@@ -1,7 +1,7 @@
 //! Lemma 1, last sentence: what θ_1 and θ_2 inherit from an increasing ψ.
 
 use super::lemma1::moments;
-use super::setting::{activation, drawn_as, random_law};
+use super::setting::{activation, random_law};
 use crate::quantities::{ACTIVATION, DIM};
 use crate::theory::{Activation, Isotropic, Radial};
 use attnlab_lab::prelude::*;
@@ -64,9 +64,11 @@ const FAR: f64 = 8.0;
 const TOLERANCE: f64 = 1e-7;
 
 impl Claim for Lemma1Monotone {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.lemma1_monotone") } else { sheet!("joma.lemma1_monotone_corrected") }
-    }
+    from_sheet!(
+        self,
+        if self.printed { sheet!("joma.lemma1_monotone") } else { sheet!("joma.lemma1_monotone_corrected") },
+        trials = 16
+    );
 
     fn schema(&self) -> Schema {
         vec![DIM.or(4), ACTIVATION.or("relu")]
@@ -93,19 +95,11 @@ impl Claim for Lemma1Monotone {
         }
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        16
-    }
-
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("lemma1", 0);
         let law = random_law(params.get(DIM), &mut rng)?;
         let a: f64 = rng.random_range(-3.0..2.5);
         let b = rng.random_range(a..3.0);
         Ok(self.seen(&law, activation(params)?, a, b))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.lemma1_monotone_corrected", variants(self))
     }
 }

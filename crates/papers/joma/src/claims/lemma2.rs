@@ -4,15 +4,13 @@
 //! rate, $d_1^\top d_2$ has the mean $|d|^2$, d the deviation of the true rate: it sees every direction, and noise
 //! adds nothing to it.
 
-use super::setting::{activation, drawn_as, probabilities};
+use super::setting::{activation, probabilities};
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::quantities::{ACTIVATION, DRAWN_INPUTS, INPUT_DIM, LENGTH};
 use crate::theory::{Activation, Isotropic, Radial};
-use attnlab_core::error::require;
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use attnlab_theory::dynamics::flow::VectorField;
 use ndarray::{Array1, Array2};
 use rand::RngExt;
@@ -131,9 +129,7 @@ fn informative(params: &Params, phi: Activation, rng: &mut Generator) -> Result<
 }
 
 impl Claim for Lemma2 {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.lemma2") } else { sheet!("joma.lemma2_corrected") }
-    }
+    from_sheet!(self, if self.printed { sheet!("joma.lemma2") } else { sheet!("joma.lemma2_corrected") }, trials = 60);
 
     fn schema(&self) -> Schema {
         vec![INPUT_DIM.or(4), DRAWN_INPUTS.or(20_000), LENGTH.or(2.0), ACTIVATION.or("relu")]
@@ -192,17 +188,9 @@ impl Claim for Lemma2 {
         Promise::MeanIn(-BAND, BAND)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        60
-    }
-
     fn memory(&self, params: &Params) -> u64 {
         // Inputs twice, and every sample's scores.
         memory::product(&[40, params.get(INPUT_DIM) as u64, params.get(DRAWN_INPUTS) as u64])
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.lemma2_corrected", variants(self))
     }
 }
 

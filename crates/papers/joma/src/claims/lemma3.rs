@@ -1,7 +1,7 @@
 //! Lemmas 3 and 5: integrals and derivatives of θ_1 and θ_2.
 
 use super::lemma1::homogeneous;
-use super::setting::{activation, drawn_as, random_law};
+use super::setting::{activation, random_law};
 use crate::quantities::{ACTIVATION, DIM};
 use crate::theory::Isotropic;
 use attnlab_core::quadrature::integrate;
@@ -78,9 +78,7 @@ fn interval(params: &Params, rng: &mut Generator) -> Result<(Isotropic, f64, f64
 }
 
 impl Claim for Integral {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.lemma3")
-    }
+    from_sheet!("joma.lemma3");
 
     fn schema(&self) -> Schema {
         vec![DIM.or(4), ACTIVATION.or("relu")]
@@ -103,16 +101,13 @@ impl Claim for Integral {
         let witness = witness! { "law" => format!("{:?}", law.radial()), "from" => a, "to" => b };
         Ok(Outcome::equal(f(b) - f(a), integral, TOLERANCE, witness))
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 impl Claim for Monotone {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         if self.printed { sheet!("joma.lemma3_monotone") } else { sheet!("joma.lemma3_monotone_corrected") }
-    }
+    );
 
     fn schema(&self) -> Schema {
         vec![DIM.or(4)]
@@ -133,10 +128,6 @@ impl Claim for Monotone {
                 "slopes" => [c.0, c.1], "F" => [first, second], "at" => [a, b], "F_far" => far,
             },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.lemma3_monotone_corrected", variants(self))
     }
 }
 
@@ -165,9 +156,7 @@ impl Lemma5 {
 }
 
 impl Claim for Lemma5 {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.lemma5") } else { sheet!("joma.lemma5_corrected") }
-    }
+    from_sheet!(self, if self.printed { sheet!("joma.lemma5") } else { sheet!("joma.lemma5_corrected") });
 
     fn schema(&self) -> Schema {
         vec![DIM.or(4), ACTIVATION.or("leaky-relu")]
@@ -204,9 +193,5 @@ impl Claim for Lemma5 {
             "said" => [said.0, said.1],
         };
         Ok(Outcome::equal(off, 0.0, SLOPE_TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.lemma5_corrected", variants(self))
     }
 }

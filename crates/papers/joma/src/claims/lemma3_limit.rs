@@ -24,9 +24,7 @@ const ACCURACY: f64 = 1e-12;
 const TOLERANCE: f64 = 1e-9;
 
 impl Claim for Lemma3Limit {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.lemma3_limit")
-    }
+    from_sheet!("joma.lemma3_limit");
 
     fn schema(&self) -> Schema {
         vec![DIM.or(4), ACTIVATION.or("relu")]
@@ -66,9 +64,5 @@ impl Claim for Lemma3Limit {
         // F ≥ 0 up to the tolerance follows where F(-∞) = 0, as θ_1 ≥ 0.
         let limit = if f < -TOLERANCE { f64::NAN } else { f - integral };
         Ok(Outcome::equal(limit, self.limit, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

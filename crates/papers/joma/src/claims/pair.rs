@@ -63,9 +63,7 @@ impl Chains {
 }
 
 impl Claim for Pair {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.eq98")
-    }
+    from_sheet!("joma.eq98");
 
     fn schema(&self) -> Schema {
         vec![CLASSES.or(3)]
@@ -94,9 +92,5 @@ impl Claim for Pair {
         }
         let witness = witness! { "rho" => chains.rho, "rho_c" => rho_c, "exact" => exact, "said" => said };
         Ok(Outcome::equal(off, 0.0, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -3,7 +3,6 @@
 use crate::dynamics::{Attention, Backpropagated, Embeddings, Training};
 use crate::quantities::{ACTIVATION, BRANCHES, DEPTH, NODES, SAMPLES, SETTING, TOKENS};
 use crate::theory::{Activation, Isotropic, Radial};
-use attnlab_core::error::require;
 use attnlab_core::linalg::normal_matrix;
 use attnlab_core::rng::Generator;
 use attnlab_lab::prelude::*;
@@ -166,9 +165,4 @@ pub(super) fn random_law(dim: usize, rng: &mut Generator) -> Result<Isotropic> {
 /// A hypothesis that holds or not, with the margin 0 or -1.
 pub(super) fn met(name: &'static str, printed: &'static str, holds: bool) -> Hypothesis {
     Hypothesis::new(name, printed, if holds { 0.0 } else { -1.0 })
-}
-
-/// Mutants that see the draws of the claim `id`: a printed statement and its corrected form share them.
-pub(super) fn drawn_as(id: &'static str, mutants: Vec<Mutant>) -> Vec<Mutant> {
-    mutants.into_iter().map(|mutant| mutant.drawn_as(id)).collect()
 }

@@ -7,7 +7,6 @@
 use crate::experiments::table1::Table1;
 use crate::network::Records;
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
-use attnlab_lab::experiment::Experiment;
 use attnlab_lab::prelude::*;
 
 /// Change by training of the score of the latents of a layer.
@@ -70,12 +69,13 @@ impl Gain {
 }
 
 impl Claim for Gain {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.adds {
             Adds::Level => sheet!("joma.table1_gain"),
             Adds::Excess => sheet!("joma.table1_excess"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         vec![CHILDREN.within(Domain::Whole(2, 3)).or(2)]
@@ -130,9 +130,5 @@ impl Claim for Gain {
                 "noise_units" => data.get("noise_1"), "loss" => ends("loss")[1],
             },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

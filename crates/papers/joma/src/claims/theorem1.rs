@@ -5,12 +5,10 @@
 
 use super::lemma1::homogeneous;
 use super::setting::{
-    MOST_TRAINED, activation, affordable, drawn_as, layer_schema, normal_state, probabilities, random_layer,
-    with_coherence,
+    MOST_TRAINED, activation, affordable, layer_schema, normal_state, probabilities, random_layer, with_coherence,
 };
 use crate::dynamics::{Account, Attention, Backpropagated, Cause, Embeddings, Form, Run, Training, account};
 use crate::quantities::{BACKPROPAGATED, COHERENCE, DATA, NODES, QUERY_OVERLAP, SAMPLES, STEP, TOKENS, UNTIL};
-use attnlab_core::error::require;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method};
 use ndarray::Array2;
@@ -98,14 +96,15 @@ impl Theorem1 {
 }
 
 impl Claim for Theorem1 {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.attention {
             Attention::Linear => sheet!("joma.theorem1_linear"),
             Attention::Exp => sheet!("joma.theorem1_exp"),
             Attention::Softmax if self.misprint => sheet!("joma.theorem1_softmax"),
             Attention::Softmax => sheet!("joma.theorem1_softmax_corrected"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         let (phi, gradient) = if self.softmax() { ("linear", "stationary") } else { ("relu", "positive") };
@@ -176,10 +175,6 @@ impl Claim for Theorem1 {
             return Ok(Outcome::uninformative(reason, evidence(&account)));
         }
         Ok(Outcome::equal(account.drift, 0.0, CONSERVED, evidence(&account)))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        if self.softmax() { drawn_as("joma.theorem1_softmax_corrected", variants(self)) } else { variants(self) }
     }
 }
 

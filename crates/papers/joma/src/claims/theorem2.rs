@@ -1,6 +1,6 @@
 //! Theorem 2: a linear activation under exp attention, trained from zero.
 
-use super::setting::{MOST_OF_NODE, affordable, drawn_as, inputs};
+use super::setting::{MOST_OF_NODE, affordable, inputs};
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::quantities::{SAMPLES, TOKENS};
 use crate::theory::{Activation, linear};
@@ -50,13 +50,15 @@ const BLOWN_UP: f64 = 5.0;
 const BLOW_UP_TOLERANCE: f64 = 6e-7;
 
 impl Claim for Theorem2 {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.statement {
             Statement::Printed => sheet!("joma.theorem2"),
             Statement::Corrected => sheet!("joma.theorem2_corrected"),
             Statement::Winner => sheet!("joma.theorem2_winner"),
-        }
-    }
+        },
+        trials = 20
+    );
 
     fn schema(&self) -> Schema {
         vec![TOKENS.within(Domain::Whole(2, 200)).or(6), SAMPLES.or(9)]
@@ -64,10 +66,6 @@ impl Claim for Theorem2 {
 
     fn validate(&self, params: &Params) -> Result<()> {
         affordable(params, &[SAMPLES], MOST_OF_NODE)
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        20
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -91,13 +89,6 @@ impl Claim for Theorem2 {
         let off = v.iter().zip(&delta).map(off).fold(0.0, f64::max);
         let (low, high) = ends(v.iter().zip(&delta).map(|(v, d)| quantity(*v) / d));
         Ok(Outcome::equal(off, 0.0, TOLERANCE, witness! { "least" => low, "largest" => high, "steps" => path.steps }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        match self.statement {
-            Statement::Winner => variants(self),
-            _ => drawn_as("joma.theorem2_corrected", variants(self)),
-        }
     }
 }
 

@@ -72,9 +72,7 @@ impl VectorField for Remark {
 }
 
 impl Claim for Theorem2Softmax {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.theorem2_softmax")
-    }
+    from_sheet!("joma.theorem2_softmax", trials = 20);
 
     fn schema(&self) -> Schema {
         vec![
@@ -96,10 +94,6 @@ impl Claim for Theorem2Softmax {
             met("constant normalization", "A[i] remains constant across samples", common),
             met("equal mean attention", "all elements of b_m are the same", equal),
         ]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        20
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -136,9 +130,5 @@ impl Claim for Theorem2Softmax {
         let off = |l: usize| (quantity(l) / quantity(winner) - delta[l] / delta[winner]).abs();
         let off = (0..tokens).map(off).fold(0.0, f64::max);
         Ok(Outcome::equal(off, 0.0, TOLERANCE, witness! { "time" => time, "v" => &end[..tokens], "gradient" => delta }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -6,7 +6,7 @@
 //! to (100); from (101) on it writes $(1 + p_{k|0})/2$ for the probability $p_{k|0}$, as if that were a
 //! correlation. See [`tree`](crate::theory::tree).
 
-use super::setting::{affordable_tree, class_law, drawn_as};
+use super::setting::{affordable_tree, class_law};
 use crate::quantities::{BRANCHES, CLASSES, DEPTH};
 use crate::theory::tree::{Tree, cooccurrence, cooccurrence_printed};
 use attnlab_lab::prelude::*;
@@ -41,9 +41,7 @@ impl Cooccurrence {
 }
 
 impl Claim for Cooccurrence {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.theorem5") } else { sheet!("joma.theorem5_corrected") }
-    }
+    from_sheet!(self, if self.printed { sheet!("joma.theorem5") } else { sheet!("joma.theorem5_corrected") });
 
     fn schema(&self) -> Schema {
         let depth = DEPTH.within(Domain::Whole(2, 16));
@@ -74,9 +72,5 @@ impl Claim for Cooccurrence {
         let said = formula(said_rho, depth + self.shift, said_height, &said_classes, &zero)?;
         let witness = witness! { "rho" => rho, "height" => height, "formula" => said, "exact" => exact };
         Ok(Outcome::equal(said, exact, ROUNDING / tree.probability(&[(first, true)])?, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.theorem5_corrected", variants(self))
     }
 }

@@ -1,6 +1,5 @@
 //! Lemmas 8 and 9 on latent trees, and Eq. (8).
 
-use super::setting::drawn_as;
 use crate::theory::tree::{Parent, Tree, cooccurrence};
 use attnlab_lab::prelude::*;
 use rand::RngExt;
@@ -62,14 +61,15 @@ fn off(pairs: impl IntoIterator<Item = (f64, f64)>) -> f64 {
 }
 
 impl Claim for TreeLaw {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.statement {
             Statement::Lemma8 => sheet!("joma.lemma8"),
             Statement::Lemma9 => sheet!("joma.lemma9"),
             Statement::Limit => sheet!("joma.eq8"),
             Statement::LimitCorrected => sheet!("joma.eq8_corrected"),
         }
-    }
+    );
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("tree", 0);
@@ -89,13 +89,6 @@ impl Claim for TreeLaw {
                 }
                 self.limit(depth, height)
             }
-        }
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        match self.statement {
-            Statement::Limit => drawn_as("joma.eq8_corrected", variants(self)),
-            _ => variants(self),
         }
     }
 }

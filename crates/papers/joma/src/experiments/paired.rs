@@ -1,9 +1,8 @@
 //! Differences by seed: trained minus untrained, and of two such differences.
 
-use attnlab_core::error::Result;
 use attnlab_core::stats::{self, Estimate};
 use attnlab_lab::experiment::draw::{LEVEL, firsts, lasts};
-use attnlab_lab::run::Row;
+use attnlab_lab::prelude::*;
 
 /// Subtracts two lists, entry by entry.
 pub fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {

@@ -4,7 +4,6 @@ use super::setting::{PER_SECOND, covariance, theorem_start, training_schema, val
 use crate::dynamics::Empirical;
 use crate::quantities::{CONTEXT, DIM, TRAINING_NOISE};
 use crate::theory::{LsaWeights, Pretraining};
-use attnlab_core::error::require;
 use attnlab_core::stats::log_log_slope;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method};
@@ -49,9 +48,7 @@ fn distance(training: &Pretraining, count: usize, noiseless: bool, streams: &Str
 const SCALE: f64 = 0.3;
 
 impl Claim for EmpiricalLimit {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.empirical_limit")
-    }
+    from_sheet!("lsa.empirical_limit");
 
     fn schema(&self) -> Schema {
         training_schema(2, 2.0, 8, [TRAINING_NOISE.or(1.0)])
@@ -106,9 +103,5 @@ impl Claim for EmpiricalLimit {
             // Out of scope, and seconds each.
             _ => 2,
         }
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

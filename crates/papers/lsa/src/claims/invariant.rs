@@ -51,9 +51,7 @@ const GRADIENTS: f64 = 1e4;
 const UNTIL: f64 = 50.0;
 
 impl Claim for Invariant {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.invariant")
-    }
+    from_sheet!("lsa.invariant", trials = 10);
 
     fn schema(&self) -> Schema {
         training_schema(4, 5.0, 8, [SCALE.or(0.3), BATCH.or(0)])
@@ -92,14 +90,6 @@ impl Claim for Invariant {
             "largest_drift" => drift.largest, "largest_squared_norm" => drift.size, "steps" => drift.steps,
         };
         Ok(Outcome::equal(drift.largest / drift.size, 0.0, CONSERVED, witness))
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

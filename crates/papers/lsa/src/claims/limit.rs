@@ -97,9 +97,7 @@ fn distance(weights: &LsaWeights, gamma: &Array1<f64>) -> f64 {
 const TOLERANCE: f64 = 1e-9;
 
 impl Claim for Limit {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.limit")
-    }
+    from_sheet!("lsa.limit", trials = 10);
 
     fn schema(&self) -> Schema {
         training_schema(20, 1000.0, 40, [SCALE.or(0.1)])
@@ -132,14 +130,6 @@ impl Claim for Limit {
             "excess_loss" => training.excess(&end), "steps" => steps,
         };
         Ok(Outcome::equal(distance.max(prediction), 0.0, TOLERANCE, witness))
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

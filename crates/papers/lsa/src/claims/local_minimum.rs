@@ -4,7 +4,6 @@ use super::setting::{covariance, dense_start, training_schema, validate};
 use crate::dynamics::{Full, from_scale};
 use crate::quantities::{CONDITION, CONTEXT, DIM, PERTURBATION};
 use crate::theory::{LsaWeights, Pretraining};
-use attnlab_core::error::require;
 use attnlab_core::linalg::symmetric_eigen;
 use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Method, Watch};
@@ -190,9 +189,7 @@ fn margin(values: &[f64], context: f64) -> Result<f64> {
 }
 
 impl Claim for LocalMinimum {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.local_minimum")
-    }
+    from_sheet!("lsa.local_minimum", trials = 10);
 
     fn schema(&self) -> Schema {
         training_schema(3, 3.0, 4, [PERTURBATION.or(0.01)])
@@ -262,14 +259,6 @@ impl Claim for LocalMinimum {
             "steps" => flow.steps,
         });
         Ok(Outcome::Event { holds: flow.returned, witness })
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

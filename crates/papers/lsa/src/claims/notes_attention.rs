@@ -4,7 +4,6 @@ use super::setting::PER_SECOND;
 use crate::quantities::{DISPLAY, SIZES, TOKEN_DIM, TOKENS};
 use attnlab_core::linalg::{normal_matrix, product};
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use ndarray::Array2;
 use rand::RngExt;
 
@@ -36,9 +35,7 @@ fn attention(display: &str, keys: &Array2<f64>, queries: &Array2<f64>) -> Array2
 }
 
 impl Claim for AttentionColumns {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("notes.attention_columns")
-    }
+    from_sheet!("notes.attention_columns", trials = 10);
 
     fn schema(&self) -> Schema {
         vec![
@@ -98,14 +95,6 @@ impl Claim for AttentionColumns {
             _ => VerdictKind::Refuted,
         }
     }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// NKD + N²K < N²D.
@@ -134,9 +123,11 @@ impl AttentionCost {
 }
 
 impl Claim for AttentionCost {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("notes.attention_cost") } else { sheet!("notes.attention_cost_exact") }
-    }
+    from_sheet!(
+        self,
+        if self.printed { sheet!("notes.attention_cost") } else { sheet!("notes.attention_cost_exact") },
+        trials = 200
+    );
 
     fn schema(&self) -> Schema {
         if self.printed { vec![SIZES.or("any")] } else { vec![] }
@@ -166,13 +157,5 @@ impl Claim for AttentionCost {
                 "N" => n, "D" => d, "K" => k, "with_U" => with, "without_U" => without,
             },
         })
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        200
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -4,7 +4,6 @@ use super::setting::PER_SECOND;
 use crate::quantities::{HEADS, TOKEN_DIM, TOKENS};
 use attnlab_core::linalg::{normal_matrix, product};
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::memory;
 use attnlab_theory::attention::{Mask, Mhsa, Softmax};
 use ndarray::{Array2, ArrayView2, Axis, s};
 
@@ -137,9 +136,11 @@ fn rounding(tokens: usize, dim: usize) -> f64 {
 }
 
 impl Claim for Residual {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("notes.residual") } else { sheet!("notes.residual_corrected") }
-    }
+    from_sheet!(
+        self,
+        if self.printed { sheet!("notes.residual") } else { sheet!("notes.residual_corrected") },
+        trials = 10
+    );
 
     fn schema(&self) -> Schema {
         vec![TOKENS.within(Domain::Whole(1, 10_000)).or(6), TOKEN_DIM.within(Domain::Whole(2, 4096)).or(8), HEADS.or(2)]
@@ -178,13 +179,5 @@ impl Claim for Residual {
             "variance_of_a_normalised_token_less_1" => deviation.iter().fold(0.0_f64, |m, v| m.max(*v)),
         };
         Ok(Outcome::equal(norm(&off) / size, 0.0, rounding(n, d), witness))
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

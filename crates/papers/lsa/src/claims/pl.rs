@@ -112,9 +112,7 @@ impl Pl {
 }
 
 impl Claim for Pl {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("lsa.pl_printed") } else { sheet!("lsa.pl") }
-    }
+    from_sheet!(self, if self.printed { sheet!("lsa.pl_printed") } else { sheet!("lsa.pl") }, trials = 10);
 
     fn schema(&self) -> Schema {
         let (dim, condition, context) = if self.printed { (5, 10.0, 10) } else { (10, 100.0, 20) };
@@ -141,14 +139,6 @@ impl Claim for Pl {
 
     fn expected(&self, params: &Params) -> VerdictKind {
         if self.of_random_weights(params) { VerdictKind::Refuted } else { VerdictKind::Supported }
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

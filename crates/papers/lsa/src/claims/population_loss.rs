@@ -18,9 +18,7 @@ pub struct PopulationLoss {
 }
 
 impl Claim for PopulationLoss {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.population_loss")
-    }
+    from_sheet!("lsa.population_loss", trials = 60);
 
     fn schema(&self) -> Schema {
         let noise = TRAINING_NOISE.meaning("variance of the label noise").or(0.3);
@@ -67,14 +65,6 @@ impl Claim for PopulationLoss {
     /// of the derivation, of which the smallest, the query in E Eᵀ, is 5 % there.
     fn promise(&self, _params: &Params) -> Promise {
         Promise::MeanIn(0.98, 1.02)
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        60
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

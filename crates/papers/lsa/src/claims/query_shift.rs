@@ -34,9 +34,7 @@ const QUERIES: usize = 8;
 const PER_PROMPT: f64 = 300.0;
 
 impl Claim for QueryShift {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.query_shift")
-    }
+    from_sheet!("lsa.query_shift");
 
     fn schema(&self) -> Schema {
         let examples = EXAMPLES.within(Domain::Whole(1, 1_000_000)).or(30);
@@ -90,9 +88,5 @@ impl Claim for QueryShift {
 
     fn default_trials(&self, params: &Params) -> u64 {
         trials_of_ratio(params.get(EXAMPLES))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -190,13 +190,14 @@ impl RiskFormula {
 }
 
 impl Claim for RiskFormula {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.statement {
             Statement::Printed => sheet!("lsa.risk_printed"),
             Statement::Corrected => sheet!("lsa.risk"),
             Statement::Shift => sheet!("lsa.shift"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         match self.statement {
@@ -242,10 +243,6 @@ impl Claim for RiskFormula {
 
     fn default_trials(&self, params: &Params) -> u64 {
         trials_of_ratio(params.get(EXAMPLES))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 
@@ -329,9 +326,7 @@ impl Rate {
 }
 
 impl Claim for Rate {
-    fn sheet(&self) -> &'static Sheet {
-        if self.over_n { sheet!("lsa.rate_n") } else { sheet!("lsa.rate_m") }
-    }
+    from_sheet!(self, if self.over_n { sheet!("lsa.rate_n") } else { sheet!("lsa.rate_m") });
 
     fn schema(&self) -> Schema {
         risk_schema("linear", 1.0)
@@ -370,9 +365,5 @@ impl Claim for Rate {
 
     fn default_trials(&self, _params: &Params) -> u64 {
         if self.over_n { 6 } else { 20 }
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

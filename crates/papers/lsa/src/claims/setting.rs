@@ -2,7 +2,6 @@
 
 use crate::quantities::{CONDITION, CONTEXT, DIM};
 use crate::theory::{Covariance, LsaWeights, Pretraining};
-use attnlab_core::error::require;
 use attnlab_core::linalg::{haar_basis, normal_matrix};
 use attnlab_lab::prelude::*;
 use rand::RngExt;

@@ -44,9 +44,7 @@ impl AnyStart {
 }
 
 impl Claim for AnyStart {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.any_start")
-    }
+    from_sheet!("lsa.any_start", trials = 40);
 
     fn schema(&self) -> Schema {
         training_schema(3, 3.0, 4, [SCALE.or(2.0)])
@@ -79,14 +77,6 @@ impl Claim for AnyStart {
             },
         })
     }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        40
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// A start of size σ leaves the plateau of the loss after a time ln(1/σ) / ‖Λ²‖_F.
@@ -115,9 +105,7 @@ impl Plateau {
 const SCALES: [f64; 4] = [1e-3, 1e-4, 1e-5, 1e-6];
 
 impl Claim for Plateau {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("lsa.plateau")
-    }
+    from_sheet!("lsa.plateau", trials = 10);
 
     fn schema(&self) -> Schema {
         training_schema(4, 2.0, 10, [])
@@ -146,14 +134,6 @@ impl Claim for Plateau {
         let witness = witness! { "sigma" => SCALES.to_vec(), "time" => times, "rate" => rate };
         // 1e-3: of order σ² at the largest σ.
         Ok(Outcome::equal(slope * rate, 1.0, 1e-3, witness))
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        10
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

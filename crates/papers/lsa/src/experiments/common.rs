@@ -3,18 +3,14 @@
 
 use crate::quantities::PART;
 use crate::theory::{Covariance, LsaWeights, Pretraining};
-use attnlab_core::error::{Error, Result, require};
 use attnlab_core::format::{number, pairs};
 use attnlab_core::linalg::normal_matrix;
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::log_log_slope_of_means;
 use attnlab_lab::experiment::draw::{LEVEL, log_spaced, numbers, student, tenths};
 use attnlab_lab::experiment::ranges::{Numbers, positive};
 use attnlab_lab::figure::{Measured, Point};
-use attnlab_lab::run::Row;
+use attnlab_lab::prelude::*;
 use ndarray::Array2;
-use serde_json::{Map, Value};
 
 pub(super) const INTERVAL: &str = "95 % interval";
 pub(super) const TIME: &str = "time *t*";

@@ -40,9 +40,7 @@ fn strength(params: &Params) -> f64 {
 }
 
 impl Claim for Stored {
-    fn sheet(&self) -> &'static Sheet {
-        if self.bounded { sheet!("memory.theorem3_bounded") } else { sheet!("memory.theorem3") }
-    }
+    from_sheet!(self, if self.bounded { sheet!("memory.theorem3_bounded") } else { sheet!("memory.theorem3") });
 
     fn schema(&self) -> Schema {
         let (radius, beta) = if self.bounded { (3.0, 1.0) } else { (1.0, 0.001) };
@@ -103,9 +101,5 @@ impl Claim for Stored {
             Storage::NotAll(why) => Outcome::Event { holds: false, witness: witness(why) },
             Storage::Unknown => Outcome::uninformative("storage neither shown nor excluded", witness("")),
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -26,9 +26,7 @@ impl Default for Descent {
 const ROUNDING: f64 = 1e-12;
 
 impl Claim for Descent {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("memory.theorem1")
-    }
+    from_sheet!("memory.theorem1");
 
     fn schema(&self) -> Schema {
         vec![
@@ -55,10 +53,6 @@ impl Claim for Descent {
         let memory = DenseMemory::new(patterns, 1.0, params.get(BETA))?;
         let length = longest(patterns);
         Ok(queries.columns().into_iter().map(|query| self.energies(&memory, query, length)).collect())
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -56,13 +56,14 @@ fn norm(x: Array1<f64>) -> f64 {
 }
 
 impl Claim for Retrieval {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.distance {
             Distance::UpdateToFixedPoint => sheet!("memory.theorem4"),
             Distance::UpdateToPattern => sheet!("memory.theorem5"),
             Distance::PatternToFixedPoint => sheet!("memory.theorem5_fixed_point"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         let mut schema = vec![
@@ -136,10 +137,6 @@ impl Claim for Retrieval {
             case => case,
         });
         cases.collect()
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

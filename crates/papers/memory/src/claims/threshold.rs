@@ -34,9 +34,7 @@ impl Threshold {
 }
 
 impl Claim for Threshold {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("memory.alpha1")
-    }
+    from_sheet!("memory.alpha1", trials = 120);
 
     fn schema(&self) -> Schema {
         vec![
@@ -85,10 +83,6 @@ impl Claim for Threshold {
         Promise::AtLeast(BOTH)
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        120
-    }
-
     fn memory(&self, params: &Params) -> u64 {
         let [_, high] = self.loads(params);
         (16.0 * high * (params.real(DIM) + 1.0)) as u64
@@ -110,9 +104,5 @@ impl Claim for Threshold {
                 "patterns_above" => high, "others_above" => above,
             },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

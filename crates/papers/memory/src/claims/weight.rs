@@ -48,9 +48,7 @@ fn needed(params: &Params) -> f64 {
 }
 
 impl Claim for Weight {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("memory.own_weight")
-    }
+    from_sheet!("memory.own_weight");
 
     fn schema(&self) -> Schema {
         vec![
@@ -85,9 +83,5 @@ impl Claim for Weight {
             value: sum / expected,
             witness: witness! { "own_weight" => 1.0 / (1.0 + sum), "expected_sum" => expected },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -165,7 +165,8 @@ impl Lemma2Claim {
 }
 
 impl Claim for Lemma2Claim {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.event {
             PartI => sheet!("aot.lemma2_i"),
             Signal12 => sheet!("aot.lemma2_12"),
@@ -181,7 +182,7 @@ impl Claim for Lemma2Claim {
             Signal18 => sheet!("aot.lemma2_18"),
             Noise19 => sheet!("aot.lemma2_19"),
         }
-    }
+    );
 
     fn schema(&self) -> Schema {
         let mut schema = mixture_schema(DEFAULT_TOKENS, 2, DEFAULT_DIM);
@@ -264,9 +265,5 @@ impl Claim for Lemma2Claim {
             Signal12 | Noise13 => lengths::seconds(params),
             _ => seconds(params),
         }
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

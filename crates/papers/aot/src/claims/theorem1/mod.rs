@@ -66,9 +66,7 @@ impl Theorem1 {
 }
 
 impl Claim for Theorem1 {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("aot.theorem1")
-    }
+    from_sheet!("aot.theorem1");
 
     fn schema(&self) -> Schema {
         let mut schema = [mixture_schema(200_000, 2, 1300), network_schema(12)].concat();
@@ -137,10 +135,6 @@ impl Claim for Theorem1 {
         let (eta, tau) = (params.get(ETA), params.get(TAU));
         let factor = self.factor(eta, tau);
         observe(params, streams, params.get(LAYERS) as u64, factor, network_tells(params))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -11,18 +11,13 @@ pub(crate) use pictures::{choice, numbered};
 use crate::PAPERS;
 use crate::evaluate::cost::measure;
 use crate::evaluate::{Detokeniser, Passes, Task, special_before};
-use attnlab_core::error::require;
 use attnlab_core::input;
 use attnlab_core::stats::validate_level;
-use attnlab_lab::experiment::{Described, Experiment, Shared};
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, TrialContext};
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Checkpoint, Tokenizer, sha256, text};
 use clap::ValueEnum;
 use passes::Cache;
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Choice of the items that a limit keeps.

@@ -1,15 +1,12 @@
 //! The figure of `evaluate`, from its rows: readings on the horizontal axis, by their numbers in the table.
 
+use attnlab_lab::prelude::*;
 use super::{Evaluate, READING, VARIANT, VARIANTS};
 use crate::evaluate::Task;
 use crate::evaluate::printed::{ZERO_SHOT, comparable};
-use attnlab_core::error::Result;
-use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{cells, ends};
-use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series, Stroke};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::run::store::as_number;
-use serde_json::Value;
 
 /// Units of readings: name in the rows, title of the panel, label of its axis.
 const UNITS: [(&str, &str, &str); 5] = [

@@ -1,10 +1,8 @@
 //! Mean errors by number of examples, with bootstrap bands over prompts.
 
-use attnlab_core::rng::Streams;
+use attnlab_lab::prelude::*;
 use attnlab_core::stats::quantile;
-use attnlab_lab::run::store;
 use rand::RngExt;
-use serde_json::{Map, Value};
 
 /// Ends of the bands: 5 and 95 % of the bootstrap distribution of the mean, as Garg et al. plot.
 pub const ENDS: (f64, f64) = (0.05, 0.95);

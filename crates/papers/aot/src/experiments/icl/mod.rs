@@ -7,11 +7,7 @@
 use super::ICL as LISTED;
 use super::networks::{history, training_memory};
 use crate::quantities::*;
-use attnlab_core::error::require;
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, TrialContext};
 use attnlab_theory::sample::{Functions, InContext, Shift};
 use attnlab_train::baseline::RegressionBaseline;
 use attnlab_train::model::{ComputeDevice, FirstPositions, Input, Model, ModelConfig, preset};

@@ -1,13 +1,12 @@
 //! The figures of `icl`, from its rows.
 
+use attnlab_lab::prelude::*;
 use super::bands::ENDS;
 use super::{BASELINES, Icl, plateau};
 use crate::experiments::networks::{depth_caption, depth_panels, label, look, schedule};
 use crate::quantities::*;
-use attnlab_core::error::Result;
 use attnlab_lab::experiment::draw::{along, by_word, cells, extremes, lists, points, with_word};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_train::training::Ramp;
 
 pub fn figures(settings: &Icl, rows: &[Row]) -> Result<Vec<Figure>> {

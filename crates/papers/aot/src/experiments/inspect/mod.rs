@@ -7,11 +7,7 @@ use crate::arrays::{Array, TokensAre};
 use crate::experiments::parts::ensure_some_are_left;
 use crate::inspect::{Controls, Fitting, Stages, bytes, inspect_place};
 use crate::unroll::Data;
-use attnlab_core::error::require;
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, TrialContext};
 use std::path::PathBuf;
 
 settings! {

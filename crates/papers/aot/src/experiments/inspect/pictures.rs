@@ -1,14 +1,11 @@
 //! The figure of `inspect`, from its rows: arrays along the horizontal axis.
 
+use attnlab_lab::prelude::*;
 use super::{Inspect, PLACE};
 use crate::experiments::parts::{bounded, limit_11, number, within};
-use attnlab_core::error::Result;
-use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::cells;
-use attnlab_lab::figure::{Axis, Figure, Measured, Panel, Point, Series};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, Measured, Panel, Point, Series};
 use attnlab_lab::run::store::as_number;
-use serde_json::{Map, Value};
 
 /// Clusters that get a colour of their own; the palette has eight.
 const MOST_CLUSTERS: usize = 6;

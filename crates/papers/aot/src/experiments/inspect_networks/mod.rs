@@ -8,11 +8,7 @@ mod pictures;
 use super::inspect_network::InspectNetwork;
 use super::parts::ensure_some_are_left;
 use crate::PAPERS;
-use attnlab_core::error::require;
-use attnlab_lab::experiment::{Experiment, Identity};
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, TrialContext};
 
 settings! {
     /// Inspection of several networks.

@@ -1,13 +1,10 @@
 //! The figures of `inspect_networks`, from its rows: one that compares, and those of every network.
 
+use attnlab_lab::prelude::*;
 use super::{InspectNetworks, NAME};
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use crate::experiments::parts::{number, within};
-use attnlab_core::error::Result;
-use attnlab_lab::experiment::{Described, Experiment};
-use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series};
-use attnlab_lab::run::Row;
-use serde_json::Value;
+use attnlab_lab::figure::{Axis, Panel, Point, Rule, Series};
 
 pub fn figures(settings: &InspectNetworks, rows: &[Row]) -> Result<Vec<Figure>> {
     let mut figures = vec![compared(settings, rows)];

@@ -4,11 +4,7 @@ use crate::PAPERS;
 use crate::quantities::*;
 use crate::theory::Horizon;
 use crate::unroll::unroll_heads;
-use attnlab_core::error::require;
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::attention::{Mssa, Phi};
 use attnlab_theory::sample::Mixture;
 

@@ -1,15 +1,14 @@
 //! The figures of `phi_map`, from its rows.
 
+use attnlab_lab::prelude::*;
 use super::{PHI, PhiMap};
 use crate::experiments::law::half_line;
 use crate::quantities::*;
 use crate::theory::{softmax, threshold};
-use attnlab_core::error::Result;
 use attnlab_core::stats::{Estimate, mean};
 use attnlab_lab::experiment::draw::{LEVEL, cells};
 use attnlab_lab::experiment::plane::{Plane, finer};
-use attnlab_lab::figure::{Axis, Cell, Contour, Figure, Heat, INK, Panel, Scale, Series, Stroke};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, Cell, Contour, Heat, INK, Panel, Scale, Series, Stroke};
 
 const INTERVAL: &str = "95 % interval of the geometric mean (Student)";
 /// The ends of the colours of a gain, equally far from 1.

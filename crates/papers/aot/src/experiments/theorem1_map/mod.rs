@@ -6,11 +6,8 @@ use crate::quantities::*;
 use crate::rare_event::RareBreaks;
 use crate::theory::Horizon;
 use crate::theory::printed::{delta_limit, least_dim};
-use attnlab_lab::experiment::Experiment;
 use attnlab_lab::experiment::draw::span;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::measure::horizon_of_mixture;
 use attnlab_theory::sample::Mixture;
 

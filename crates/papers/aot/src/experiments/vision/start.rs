@@ -1,9 +1,7 @@
 //! Networks before training: drawn, or those of checkpoints, which are then fine-tuned.
 
+use attnlab_lab::prelude::*;
 use super::Vision;
-use attnlab_core::error::{Error, Result};
-use attnlab_core::rng::Streams;
-use attnlab_lab::experiment::Described;
 use attnlab_lab::run::store::CHECKPOINTS;
 use attnlab_train::model::{ComputeDevice, Model, ModelConfig, Output};
 use attnlab_train::training::Checkpoint;

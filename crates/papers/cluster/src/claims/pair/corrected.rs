@@ -44,9 +44,7 @@ impl PairPath {
 }
 
 impl Claim for PairPath {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.pair_corrected")
-    }
+    from_sheet!("cluster.pair_corrected", trials = 12);
 
     fn schema(&self) -> Schema {
         let mut schema = parameters(0.1, 0.3);
@@ -59,10 +57,6 @@ impl Claim for PairPath {
         let end = pair::angle(params.get(ANGLE), a, b, s);
         let printed = "beta → ∞ [here: what the limit leaves out moves angles by .002 at most]";
         vec![Hypothesis::new("large beta", printed, 0.002 - left_out(params, end, s)), room(params)]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        12
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -86,10 +80,6 @@ impl Claim for PairPath {
             witness! { "angle" => angle, "law" => claimed, "others_moved" => others },
         ))
     }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
-    }
 }
 
 /// The time to contact in units of e^{β(1 − ρ_0)}/β.
@@ -108,9 +98,7 @@ impl Duration {
 }
 
 impl Claim for Duration {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.pair_duration_law")
-    }
+    from_sheet!("cluster.pair_duration_law", trials = 12);
 
     fn schema(&self) -> Schema {
         let mut schema = parameters(0.1, 0.3);
@@ -122,10 +110,6 @@ impl Claim for Duration {
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let printed = "beta → ∞ [here: its share of the next orders and what the limit leaves out are .2 at most]";
         vec![Hypothesis::new("large beta", printed, 0.2 - next(params)), room(params)]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        12
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -152,10 +136,6 @@ impl Claim for Duration {
                 "time" => time, "limit" => limit, "with_all_orders" => pair::duration(beta, start, 0.5 * start, a, b)
             },
         ))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

@@ -29,9 +29,7 @@ impl Clock {
 }
 
 impl Claim for Clock {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.pair_clock")
-    }
+    from_sheet!("cluster.pair_clock", trials = 8);
 
     fn schema(&self) -> Schema {
         let mut schema = parameters(0.25, 0.25);
@@ -49,10 +47,6 @@ impl Claim for Clock {
         vec![Hypothesis::new("large beta", printed, margin), room(params)]
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        8
-    }
-
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let with_masses = equal_masses(params);
         let Some(setting) = place(&with_masses, &mut streams.part("clusters", 0))? else {
@@ -68,10 +62,6 @@ impl Claim for Clock {
         let now = unit * printed_time(path.end());
         let (angle, printed) = (angle(path.end(), setting.n), pair::angle(start, 1.0, 1.0, now));
         Ok(Outcome::equal(angle, printed, CLOSE, witness! { "s" => now, "angle" => angle, "printed_angle" => printed }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 
@@ -91,9 +81,7 @@ impl Masses {
 const APART: f64 = 0.07;
 
 impl Claim for Masses {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.pair_masses")
-    }
+    from_sheet!("cluster.pair_masses", trials = 8);
 
     fn schema(&self) -> Schema {
         let mut schema = parameters(0.1, 0.3);
@@ -120,10 +108,6 @@ impl Claim for Masses {
         ]
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        8
-    }
-
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let Some(setting) = place(params, &mut streams.part("clusters", 0))? else {
             return Ok(no_room());
@@ -134,10 +118,6 @@ impl Claim for Masses {
         let angle = angle(path.end(), setting.n);
         let printed = pair::angle(params.get(ANGLE), 1.0, 1.0, self.factor * s);
         Ok(Outcome::equal(angle, printed, CLOSE, witness! { "angle" => angle, "printed_angle" => printed }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 
@@ -175,16 +155,10 @@ impl VectorField for Printed {
 }
 
 impl Claim for Contact {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("cluster.pair_contact")
-    }
+    from_sheet!("cluster.pair_contact", trials = 1);
 
     fn schema(&self) -> Schema {
         vec![ANGLE.within(Domain::closed(0.1, 3.0)).or(0.8), RESCALED.within(Domain::left_open(0.0, 8.0)).or(5.0)]
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        1
     }
 
     fn trial(&self, params: &Params, _streams: &Streams) -> Result<Outcome> {
@@ -199,9 +173,5 @@ impl Claim for Contact {
             holds: angle <= TOUCHING,
             witness: witness! { "angle" => angle, "closed_form" => pair::angle(start, 1.0, 1.0, s) },
         })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

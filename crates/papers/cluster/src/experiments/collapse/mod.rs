@@ -6,10 +6,7 @@ use crate::PAPERS;
 use crate::quantities::{PART, SCALE, START, TOKENS};
 use crate::setting::{heads, rows};
 use crate::theory::collapse::{composite_norm, constant};
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, memory, store};
 
 settings! {
     /// Residuals of the tokens, layer by layer.

@@ -1,15 +1,13 @@
 //! The figure of `cluster_collapse`, from its rows.
 
+use attnlab_lab::prelude::*;
 use super::Collapse;
 use crate::quantities::{PART, SCALE, START, TOKENS};
 use crate::theory::collapse::bound;
-use attnlab_core::error::Result;
-use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{
     BAND, along, band, cells, curve, ends, groups, lists, over, tenths, with_number, with_word,
 };
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Series, Stroke};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Series, Stroke};
 
 /// Range of the norms shown: three layers of cubes take the smallest start below it.
 const NORMS: (f64, f64) = (1e-60, 1e4);

@@ -5,10 +5,7 @@ mod pictures;
 use crate::PAPERS;
 use crate::quantities::{DIM, GAMMA, TOKENS};
 use crate::setting::uniform;
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::attention::{Mssa, Softmax};
 use ndarray::ArrayView1;
 

@@ -6,10 +6,7 @@ use crate::PAPERS;
 use crate::claims::pair::{angle, place, printed_time};
 use crate::quantities::{ANGLE, BETA, CLUSTERS, DIM, GAP, MASS_I, MASS_J, PART};
 use crate::setting::flow;
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::flow::Watch;
 
 settings! {

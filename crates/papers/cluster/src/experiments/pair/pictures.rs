@@ -1,15 +1,13 @@
 //! The figure of `cluster_pair`, from its rows.
 
+use attnlab_lab::prelude::*;
 use super::ClosestPair;
 use crate::quantities::{BETA, MASS_I, MASS_J, PART};
 use crate::theory::pair;
-use attnlab_core::error::Result;
-use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{
     BAND, band, cells, curve, ends, grouped, log_spaced, numbers, over, tenths, with_word,
 };
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
 
 pub fn figures(settings: &ClosestPair, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(ClosestPair::NAME, rows)?;

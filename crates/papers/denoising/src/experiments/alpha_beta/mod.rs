@@ -5,10 +5,7 @@ use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::cell::{CASE, CASES, CONTEXT_OR_LIMIT};
 use crate::scales::ScaleLandscape;
 use attnlab_core::stats::mean;
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
 
 mod pictures;
 

@@ -5,10 +5,7 @@ use crate::experiments::tasks::{Bases, Sphere, Subspace, Task, Training};
 use crate::quantities::NOISE_VARIANCE;
 use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, MAP, TASK};
 use crate::theory::mixture::distance2;
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::{Attention, Form, Prompts, Weights, outputs, train};
 use ndarray::Array1;
 

@@ -1,15 +1,14 @@
 //! The figures of `denoise_excess_risk`, from its rows.
 
+use attnlab_lab::prelude::*;
 use super::DenoiseExcessRisk;
 use crate::quantities::NOISE_VARIANCE;
 use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, MAP, TASK};
 use crate::theory::{linear, sphere};
-use attnlab_core::error::Result;
 use attnlab_core::stats::{Estimate, median};
 use attnlab_lab::experiment::draw::{LEVEL, cells, numbers, over, with_number, with_word};
 use attnlab_lab::experiment::plane::Plane;
-use attnlab_lab::figure::{Axis, Cell, Contour, Figure, GREY, Marker, Panel, Series};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, Cell, Contour, GREY, Marker, Panel, Series};
 
 /// Intervals at [`LEVEL`] where there are six seeds or more: with n seeds the whole range is 1 - 2^(1-n).
 const INTERVAL: &str = "interval of the median over seeds";

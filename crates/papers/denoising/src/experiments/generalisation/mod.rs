@@ -4,10 +4,7 @@
 use crate::PAPERS;
 use crate::experiments::tasks::{Bases, Subspace, Training};
 use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, PANEL};
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::{Attention, Form, Prompts, Recipe, Weights, loss, train};
 use serde_json::json;
 

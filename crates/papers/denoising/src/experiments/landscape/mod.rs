@@ -4,10 +4,8 @@ use crate::PAPERS;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::NOISE_VARIANCE;
 use attnlab_core::stats::mean;
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::{ASPECT, Figure};
+use attnlab_lab::figure::ASPECT;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
 use attnlab_theory::attention::memory::DenseMemory;
 use ndarray::{Array1, Array2, ArrayView1, array};
 

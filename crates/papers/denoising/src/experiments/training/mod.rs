@@ -3,10 +3,7 @@
 use crate::PAPERS;
 use crate::experiments::tasks::{Baseline, Bases, ClusterTask, Data, Sphere, Subspace, Task, Training};
 use crate::quantities::cell::{AMBIENT, CONTEXT, EPOCHS, TASK, TASKS, VARIANT, VARIANTS};
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
 use attnlab_theory::dynamics::{Attention, Form, History, Prompts, Weights, train};
 
 mod pictures;

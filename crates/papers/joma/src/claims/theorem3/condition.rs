@@ -2,7 +2,6 @@
 
 use super::printed_field::{Pair, dot};
 use super::{draw, hypotheses, none, schema};
-use crate::claims::setting::drawn_as;
 use crate::quantities::DIM;
 use crate::theory::CriticalPoint;
 use attnlab_core::linalg::normal_matrix;
@@ -89,9 +88,11 @@ const TOLERANCE: f64 = 1e-9;
 const BROKEN: (f64, f64) = (1e-3, 1e-6);
 
 impl Claim for Condition {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.lemma4_condition") } else { sheet!("joma.lemma4_condition_corrected") }
-    }
+    from_sheet!(
+        self,
+        if self.printed { sheet!("joma.lemma4_condition") } else { sheet!("joma.lemma4_condition_corrected") },
+        trials = super::TRIALS
+    );
 
     fn schema(&self) -> Schema {
         schema()
@@ -109,10 +110,6 @@ impl Claim for Condition {
         }
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        super::TRIALS
-    }
-
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let Some(point) = draw(params, streams)? else {
             return Ok(none());
@@ -127,9 +124,5 @@ impl Claim for Condition {
             "rate" => at_rest, "rate_without_56" => broken,
         };
         Ok(Outcome::Event { holds, witness })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.lemma4_condition_corrected", variants(self))
     }
 }

@@ -1,6 +1,6 @@
 //! Section E.4: G is convex on its upper half.
 
-use crate::claims::setting::{drawn_as, random_law};
+use crate::claims::setting::random_law;
 use crate::quantities::DIM;
 use crate::theory::{Isotropic, Radial, Shell};
 use attnlab_core::rng::Generator;
@@ -67,9 +67,11 @@ impl Law {
 }
 
 impl Claim for Convex {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.e4_convex") } else { sheet!("joma.e4_convex_corrected") }
-    }
+    from_sheet!(
+        self,
+        if self.printed { sheet!("joma.e4_convex") } else { sheet!("joma.e4_convex_corrected") },
+        trials = 200
+    );
 
     fn schema(&self) -> Schema {
         vec![DIM.or(if self.printed { 2 } else { 3 })]
@@ -90,10 +92,6 @@ impl Claim for Convex {
         if params.get(DIM) >= 3 { VerdictKind::Supported } else { self.sheet().expected }
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        200
-    }
-
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("convex", 0);
         let law = Law::draw(self.dim.unwrap_or(params.get(DIM)), &mut rng)?;
@@ -111,9 +109,5 @@ impl Claim for Convex {
         };
         let witness = witness! { "law" => name, "x" => x, "y" => [a[0], b[0], c[0]], "G" => [a[1], b[1], c[1]] };
         Ok(Outcome::at_most(self.growth * below, above, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.e4_convex_corrected", variants(self))
     }
 }

@@ -15,9 +15,7 @@ pub struct Existence {
 }
 
 impl Claim for Existence {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.lemma4_existence")
-    }
+    from_sheet!("joma.lemma4_existence", trials = super::TRIALS);
 
     fn schema(&self) -> Schema {
         upper::schema()
@@ -25,10 +23,6 @@ impl Claim for Existence {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         upper::hypotheses(params)
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        super::TRIALS
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -43,9 +37,5 @@ impl Claim for Existence {
         let (first, second) = (life(point.minus), life(plus));
         let witness = witness! { "slopes" => [first, second], "rho" => [point.minus, plus] };
         Ok(Outcome::equal(second / first, 1.0, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

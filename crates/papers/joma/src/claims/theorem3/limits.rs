@@ -1,6 +1,6 @@
 //! Lemma 4, after Eq. (58): the limits of G at 0 and 1.
 
-use crate::claims::setting::{drawn_as, random_law};
+use crate::claims::setting::random_law;
 use crate::quantities::DIM;
 use crate::theory::{Isotropic, Radial};
 use attnlab_lab::prelude::*;
@@ -46,9 +46,7 @@ fn near_one(law: &Isotropic) -> (f64, f64, bool) {
 }
 
 impl Claim for Limits {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.lemma4_limits") } else { sheet!("joma.lemma4_limits_corrected") }
-    }
+    from_sheet!(self, if self.printed { sheet!("joma.lemma4_limits") } else { sheet!("joma.lemma4_limits_corrected") });
 
     fn schema(&self) -> Schema {
         vec![DIM.or(4)]
@@ -66,9 +64,5 @@ impl Claim for Limits {
             "law" => format!("{:?}", law.radial()), "x" => x, "G" => g, "F_far_below" => f, "r_theta_1" => r_theta1,
         };
         Ok(Outcome::Event { holds: upper && lower, witness })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.lemma4_limits_corrected", variants(self))
     }
 }

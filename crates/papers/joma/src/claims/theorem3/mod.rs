@@ -18,7 +18,7 @@ pub mod stationary;
 mod upper;
 
 use super::lemma1::homogeneous;
-use super::setting::{activation, drawn_as, met};
+use super::setting::{activation, met};
 use crate::quantities::{ACTIVATION, DIM, LAW};
 use crate::theory::{CriticalPoint, Isotropic, Radial};
 use attnlab_core::rng::Generator;
@@ -45,11 +45,6 @@ pub trait Statement: Copy + Send + Sync + Serialize + DeserializeOwned + 'static
     fn more_hypotheses(self, _params: &Params) -> Vec<Hypothesis> {
         vec![]
     }
-
-    /// Returns the id whose draws the mutants see.
-    fn mutants_drawn_as(self) -> &'static str {
-        &self.sheet().id
-    }
 }
 
 /// The claim that a statement holds at random critical points.
@@ -57,9 +52,7 @@ pub trait Statement: Copy + Send + Sync + Serialize + DeserializeOwned + 'static
 pub struct AtCritical<S>(S);
 
 impl<S: Statement> Claim for AtCritical<S> {
-    fn sheet(&self) -> &'static Sheet {
-        self.0.sheet()
-    }
+    from_sheet!(self, self.0.sheet(), trials = TRIALS);
 
     fn schema(&self) -> Schema {
         schema()
@@ -71,19 +64,11 @@ impl<S: Statement> Claim for AtCritical<S> {
         hypotheses
     }
 
-    fn default_trials(&self, _params: &Params) -> u64 {
-        TRIALS
-    }
-
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         match draw(params, streams)? {
             Some(point) => self.0.outcome_at(point, params),
             None => Ok(none()),
         }
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as(self.0.mutants_drawn_as(), variants(self))
     }
 }
 

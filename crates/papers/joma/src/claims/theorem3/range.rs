@@ -1,7 +1,6 @@
 //! Lemma 4, after Eq. (59): which ratios of weights have critical points.
 
 use super::upper;
-use crate::claims::setting::drawn_as;
 use crate::quantities::ACTIVATION;
 use attnlab_lab::prelude::*;
 
@@ -23,9 +22,11 @@ impl Range {
 }
 
 impl Claim for Range {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.lemma4_range") } else { sheet!("joma.lemma4_range_corrected") }
-    }
+    from_sheet!(
+        self,
+        if self.printed { sheet!("joma.lemma4_range") } else { sheet!("joma.lemma4_range_corrected") },
+        trials = super::TRIALS
+    );
 
     fn schema(&self) -> Schema {
         if self.upper_half { upper::schema() } else { super::schema() }
@@ -41,10 +42,6 @@ impl Claim for Range {
             true => VerdictKind::Supported,
             false => self.sheet().expected,
         }
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        super::TRIALS
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -67,9 +64,5 @@ impl Claim for Range {
         };
         let witness = witness! { "ratio" => ratio, "rho" => [point.minus, point.plus] };
         Ok(Outcome::Event { holds, witness })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.lemma4_range_corrected", variants(self))
     }
 }

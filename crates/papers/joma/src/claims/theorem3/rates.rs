@@ -65,8 +65,4 @@ impl Statement for Rates {
         };
         Ok(Outcome::equal(off.fold(0.0, f64::max), 0.0, TOLERANCE, witness))
     }
-
-    fn mutants_drawn_as(self) -> &'static str {
-        "joma.theorem3_corrected"
-    }
 }

@@ -1,7 +1,6 @@
 //! Section E.4: the signs of r_+ and r_- at a critical point.
 
 use super::{generator, none};
-use crate::claims::setting::drawn_as;
 use crate::theory::{CriticalPoint, Isotropic, Radial, bisect};
 use attnlab_lab::prelude::*;
 use rand::RngExt;
@@ -42,9 +41,7 @@ fn lowest(law: &Isotropic) -> f64 {
 }
 
 impl Claim for Signs {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.e4_signs") } else { sheet!("joma.e4_signs_corrected") }
-    }
+    from_sheet!(self, if self.printed { sheet!("joma.e4_signs") } else { sheet!("joma.e4_signs_corrected") });
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = generator(streams);
@@ -61,9 +58,5 @@ impl Claim for Signs {
             "nu" => nu, "rho" => [point.minus, point.plus], "weight" => point.weight, "lowest" => place,
         };
         Ok(Outcome::Event { holds: point.minus < middle && middle < point.plus, witness })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.e4_signs_corrected", variants(self))
     }
 }

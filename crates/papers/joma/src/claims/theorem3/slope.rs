@@ -24,9 +24,7 @@ const TOLERANCE: f64 = 1e-6;
 const END: f64 = 0.7;
 
 impl Claim for Slope {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.lemma4_slope")
-    }
+    from_sheet!("joma.lemma4_slope");
 
     fn schema(&self) -> Schema {
         vec![DIM.or(4)]
@@ -47,9 +45,5 @@ impl Claim for Slope {
         };
         let ratio = if said > 0.0 { slope / said } else { f64::NAN };
         Ok(Outcome::equal(ratio, 1.0, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -17,13 +17,7 @@ const STEP: f64 = 1e-3;
 const TOLERANCE: f64 = 1e-7;
 
 impl Claim for Derivative {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.eq84")
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        TRIALS
-    }
+    from_sheet!("joma.eq84", trials = TRIALS);
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let drawn = Drawn::new(streams);
@@ -33,9 +27,5 @@ impl Claim for Derivative {
         let said = (1.0 + self.change) * zeta(r, mu) - mu * time_to(r, mu);
         let witness = witness! { "r" => r, "mu" => mu, "by_differences" => slope, "said" => said };
         Ok(Outcome::equal(slope, said, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

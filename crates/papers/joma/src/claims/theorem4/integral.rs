@@ -31,13 +31,7 @@ pub(super) fn of_zeta(r: f64, mu: f64, exponent: f64) -> f64 {
 }
 
 impl Claim for Integral {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.eq86")
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        TRIALS
-    }
+    from_sheet!("joma.eq86", trials = TRIALS);
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let drawn = Drawn::new(streams);
@@ -48,9 +42,5 @@ impl Claim for Integral {
         let f = time_to(r, mu);
         let witness = witness! { "r" => r, "mu" => mu, "F" => f, "said" => said };
         Ok(Outcome::equal(said / f, 1.0, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

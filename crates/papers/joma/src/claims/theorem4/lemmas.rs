@@ -24,25 +24,19 @@ impl Bounded {
 const ARGUMENT: (f64, f64) = (0.05, 50.0);
 
 impl Claim for Bounded {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.lemma {
             6 => sheet!("joma.lemma6"),
             _ => sheet!("joma.lemma7"),
-        }
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        TRIALS
-    }
+        },
+        trials = TRIALS
+    );
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let y = log_uniform(ARGUMENT, &mut generator(streams));
         let value = if self.lemma == 6 { lemma6(y) } else { lemma7(y) };
         let bounded = if value < 0.0 { f64::NAN } else { value };
         Ok(Outcome::at_most(bounded, self.bound, 0.0, witness! { "y" => y, "value" => bounded }))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

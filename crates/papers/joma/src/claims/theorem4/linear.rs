@@ -37,13 +37,7 @@ impl VectorField for Joint {
 }
 
 impl Claim for Theorem4Linear {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.theorem4_linear")
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        40
-    }
+    from_sheet!("joma.theorem4_linear", trials = 40);
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let rng = &mut generator(streams);
@@ -72,9 +66,5 @@ impl Claim for Theorem4Linear {
             "z" => [x[1], x[3]], "ratio" => ratio, "said" => said,
         };
         Ok(Outcome::equal(ratio / said, 1.0, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

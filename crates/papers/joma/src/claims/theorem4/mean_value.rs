@@ -35,13 +35,7 @@ fn root(f: impl Fn(f64) -> f64, a: f64, b: f64) -> Option<f64> {
 }
 
 impl Claim for MeanValue {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.eq87")
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        TRIALS
-    }
+    from_sheet!("joma.eq87", trials = TRIALS);
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let drawn = Drawn::new(streams);
@@ -55,9 +49,5 @@ impl Claim for MeanValue {
         let first = (-0.5 * mu * mu).exp() * -(-r).ln_1p();
         let said = first + zeta(r, self.place * place) * lemma7(mu);
         Ok(Outcome::equal(said / time_to(r, mu), 1.0, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

@@ -23,13 +23,11 @@ impl Ratio {
 }
 
 impl Claim for Ratio {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.theorem4") } else { sheet!("joma.theorem4_sharp") }
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        TRIALS
-    }
+    from_sheet!(
+        self,
+        if self.printed { sheet!("joma.theorem4") } else { sheet!("joma.theorem4_sharp") },
+        trials = TRIALS
+    );
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let seen = Drawn::new(streams).moment()?;
@@ -45,10 +43,6 @@ impl Claim for Ratio {
         let bounded = lambda.max(most) <= self.bound;
         let holds = bounded && most >= self.bound - ATTAINED;
         Ok(Outcome::Event { holds, witness })
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }
 

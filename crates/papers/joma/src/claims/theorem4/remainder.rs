@@ -1,7 +1,6 @@
 //! Eq. (88) and the text after it: F is a logarithm up to a bounded remainder.
 
 use super::{ATTAINED, Drawn, Moment, TOLERANCE, TRIALS, near_the_supremum};
-use crate::claims::setting::drawn_as;
 use crate::theory::convergence::LARGEST_REMAINDER;
 use attnlab_lab::prelude::*;
 
@@ -35,17 +34,15 @@ impl Remainder {
 }
 
 impl Claim for Remainder {
-    fn sheet(&self) -> &'static Sheet {
+    from_sheet!(
+        self,
         match self.claim {
             Form::Printed => sheet!("joma.eq88"),
             Form::Sharp => sheet!("joma.eq88_sharp"),
             Form::Text => sheet!("joma.eq88_text"),
-        }
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        TRIALS
-    }
+        },
+        trials = TRIALS
+    );
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let seen = Drawn::new(streams).moment()?;
@@ -56,10 +53,6 @@ impl Claim for Remainder {
         // It is said to lie between 0 and the bound: one that is negative fails.
         let rest = if rest < -TOLERANCE { f64::NAN } else { rest };
         Ok(seen.at_most("remainder", rest, self.bound))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.eq88_sharp", variants(self))
     }
 }
 

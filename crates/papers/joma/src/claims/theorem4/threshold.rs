@@ -1,7 +1,6 @@
 //! The text after Eq. (7): from which δ_k on the ratio is close to its limit.
 
 use super::{Drawn, Moment, PRINTED_LAMBDA, TRIALS};
-use crate::claims::setting::drawn_as;
 use attnlab_lab::prelude::*;
 
 /// "≪" in "δ_k ≪ threshold" is taken as δ_k = threshold^κ; then the bound promises |Λ| ≤ 1/κ.
@@ -24,22 +23,16 @@ impl Threshold {
 }
 
 impl Claim for Threshold {
-    fn sheet(&self) -> &'static Sheet {
-        if self.printed { sheet!("joma.theorem4_threshold") } else { sheet!("joma.theorem4_threshold_corrected") }
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        TRIALS
-    }
+    from_sheet!(
+        self,
+        if self.printed { sheet!("joma.theorem4_threshold") } else { sheet!("joma.theorem4_threshold_corrected") },
+        trials = TRIALS
+    );
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let Drawn { mu, .. } = Drawn::new(streams);
         let bend = (self.exponent * mu[1] * mu[1]).exp();
         let seen = Moment::reached(mu, KAPPA * PRINTED_LAMBDA * bend)?;
         Ok(seen.at_most("Lambda", seen.big_lambda(0.5).abs(), 1.0 / KAPPA))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        drawn_as("joma.theorem4_threshold_corrected", variants(self))
     }
 }

@@ -12,13 +12,7 @@ pub struct Time {
 }
 
 impl Claim for Time {
-    fn sheet(&self) -> &'static Sheet {
-        sheet!("joma.eq80")
-    }
-
-    fn default_trials(&self, _params: &Params) -> u64 {
-        TRIALS
-    }
+    from_sheet!("joma.eq80", trials = TRIALS);
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let seen = Drawn::new(streams).moment()?;
@@ -29,9 +23,5 @@ impl Claim for Time {
         let f = (-0.5 * j * j).exp() * l_j + remainder((-l_j).exp(), j);
         witness.insert("F".into(), f.into());
         Ok(Outcome::equal(f / seen.t, 1.0, TOLERANCE, witness))
-    }
-
-    fn mutants(&self) -> Vec<Mutant> {
-        variants(self)
     }
 }

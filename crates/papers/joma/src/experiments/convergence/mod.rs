@@ -1,20 +1,15 @@
 //! JoMA Theorem 4: how much faster salient components converge, against the bounds. Settings:
 //! `settings.toml`.
 
+use attnlab_lab::prelude::*;
 use crate::PAPERS;
 use crate::dynamics::Salient;
 use crate::quantities::{MU_J, MU_K, PART};
 use crate::theory::convergence::{LARGEST_REMAINDER, remainder};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::draw::{cells, points, with_word};
-use attnlab_lab::experiment::{Described, Experiment};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series};
-use attnlab_lab::run::{Row, store};
+use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series};
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use rand::RngExt;
-use serde_json::{Map, Value};
 use std::f64::consts::PI;
 
 attnlab_lab::settings! {

@@ -1,18 +1,13 @@
 //! JoMA Fig. 9: G(y), where critical points are, and where the dynamics go near one. Settings:
 //! `settings.toml`.
 
+use attnlab_lab::prelude::*;
 use crate::PAPERS;
 use crate::quantities::FIELD;
 use crate::theory::{CriticalPoint, Isotropic, Radial, critical};
-use attnlab_core::error::Result;
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::draw::{cells, points, with_word};
-use attnlab_lab::experiment::{Described, Experiment};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
-use attnlab_lab::run::{Row, store};
+use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
-use serde_json::{Map, Value};
 
 attnlab_lab::settings! {
     /// G and the mean residual life of several laws, and flows near a critical point.

@@ -1,21 +1,16 @@
 //! JoMA Fig. 4: salient components are learned first, and the entropy of attention drops and rebounds.
 //! Settings: `settings.toml`.
 
+use attnlab_lab::prelude::*;
 use crate::PAPERS;
 use crate::dynamics::Salient;
 use crate::quantities::SETTING;
 use crate::theory::attention_entropy::VISIBLE;
-use attnlab_core::error::{Error, Result, require};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::draw::{cells, lists, points, with_word};
-use attnlab_lab::experiment::{Described, Experiment};
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke};
-use attnlab_lab::run::{Row, store};
+use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 use attnlab_theory::measure::softmax_entropy;
 use rand::RngExt;
-use serde_json::{Map, Value};
 
 attnlab_lab::settings! {
     /// Fig. 4 in the paper's settings and in those of the authors' code, and over random μ.

@@ -7,11 +7,7 @@ use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, 
 use crate::quantities::{CLASSES, LABEL_WORDS, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
 use crate::theory::tree::{Parent, Tree};
 use crate::tree::TreeDraw;
-use attnlab_core::error::require;
-use attnlab_lab::experiment::{Described, Experiment, Identity};
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, TrialContext, memory, store};
 use ndarray::{Array2, s};
 use rand::RngExt;
 use rand::seq::{SliceRandom, index::sample};

@@ -1,16 +1,14 @@
 //! The figures of `joma_latents`, from its rows.
 
+use attnlab_lab::prelude::*;
 use super::JomaLatents;
 use crate::experiments::paired::{count, gains};
 use crate::quantities::{CLASSES, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
-use attnlab_core::error::Result;
-use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{
     OVER_SEEDS, PERCENT, bars_over_seeds, cells, firsts, grouped, lasts, named, numbers, over, side_by_side, student,
     with_word,
 };
-use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Rule, Series};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, GREY, Panel, Rule, Series};
 
 /// Cells that differ in ρ alone, and the name of the others' values.
 type Group<'a> = (String, Vec<&'a [Row]>);

@@ -9,10 +9,8 @@
 use crate::PAPERS;
 use crate::network::{Adam, Architecture, Batch, Network, Pass, Plan, Record, Records, Start, Targets, train};
 use attnlab_core::rng::Generator;
-use attnlab_lab::experiment::{Described, Experiment, Identity, ranges};
-use attnlab_lab::figure::Figure;
+use attnlab_lab::experiment::ranges;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, TrialContext, memory, store};
 use ndarray::{Array3, ArrayView2, Axis};
 use rand::RngExt;
 use rand::seq::{SliceRandom, index::sample};

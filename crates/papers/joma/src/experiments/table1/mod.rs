@@ -11,11 +11,7 @@ use crate::alignment::{Correlations, Layers, dimension};
 use crate::hierarchy::Hierarchy;
 use crate::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
-use attnlab_core::error::require;
-use attnlab_lab::experiment::{Described, Experiment, Identity};
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, TrialContext, store};
 use ndarray::Array2;
 use rand::RngExt;
 

@@ -1,19 +1,17 @@
 //! The figures of `joma_table1`, from its rows.
 
+use attnlab_lab::prelude::*;
 use super::Table1;
 use super::controls;
 use super::printed::{Printed, TABLE};
 use crate::experiments::paired::{count, gains, minus};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
-use attnlab_core::error::Result;
 use attnlab_core::stats::{self, Estimate};
-use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{
     self, LEVEL, OVER_SEEDS, PERCENT, bars_over_seeds, cells, firsts, lasts, named, numbers, side_by_side, student,
     with_number,
 };
-use attnlab_lab::figure::{Axis, Figure, GREY, INK, Panel, Point, Rule, Series, Stroke};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
 
 /// The figures of these settings, from their rows.
 pub fn figures(settings: &Table1, rows: &[Row]) -> Result<Vec<Figure>> {

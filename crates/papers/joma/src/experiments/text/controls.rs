@@ -1,17 +1,15 @@
 //! The figure of the controls of `joma_text`, from its rows.
 
+use attnlab_lab::prelude::*;
 use super::pictures::{ceiling, drops_and_rebounds, entropy_panel, network, share_panel, size, visible};
 use super::{JomaText, PLAIN, RATE, THEOREM_1};
 use crate::quantities::CONTROL;
 use crate::theory::attention_entropy::VISIBLE;
-use attnlab_core::error::Result;
 use attnlab_core::stats::binomial;
-use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{
     LEVEL, PERCENT, bars_over_seeds, course, curve_over_seeds, mean_at, named, with_word,
 };
-use attnlab_lab::figure::{Axis, Figure, Panel, Point, Rule, Series};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, Panel, Point, Rule, Series};
 
 /// The cells of the network that controls are compared with, and those of the controls, with their names.
 fn with_controls<'a>(settings: &'a JomaText, cells: &[&'a [Row]]) -> Result<Vec<(&'a str, &'a [Row])>> {

@@ -5,11 +5,7 @@ use crate::PAPERS;
 use crate::network::{Adam, Architecture, Layout, Network, Plan, Record, Records, Slot, Start, train};
 use crate::quantities::{BLOCKS, CONTROL, CONTROLS, LEARNING_RATE};
 use crate::text::Text;
-use attnlab_core::error::require;
-use attnlab_lab::experiment::{Described, Experiment, Identity};
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, TrialContext, store};
 use std::path::Path;
 
 mod controls;

@@ -1,18 +1,16 @@
 //! The figures of `joma_text`, from its rows.
 
+use attnlab_lab::prelude::*;
 use super::invariant::Invariant;
 use super::{JomaText, PLAIN, THEOREM_1, controls};
 use crate::quantities::{BLOCKS, CONTROL, LEARNING_RATE};
 use crate::theory::attention_entropy::{VISIBLE, drop_and_rebound};
-use attnlab_core::error::Result;
 use attnlab_core::format::significant;
 use attnlab_core::stats::{Estimate, binomial};
-use attnlab_lab::experiment::Described;
 use attnlab_lab::experiment::draw::{
     BAND, LEVEL, PERCENT, band, cells, course, curve, curve_over_seeds, lists, named, with_word,
 };
-use attnlab_lab::figure::{Axis, Figure, GREY, Panel, Point, Rule, Series, Stroke};
-use attnlab_lab::run::Row;
+use attnlab_lab::figure::{Axis, GREY, Panel, Point, Rule, Series, Stroke};
 
 /// The figures of these settings, from their rows.
 pub fn figures(settings: &JomaText, rows: &[Row]) -> Result<Vec<Figure>> {

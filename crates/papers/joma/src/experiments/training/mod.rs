@@ -5,11 +5,7 @@ use crate::PAPERS;
 use crate::dynamics::{Cause, Form, Prediction, Run, account};
 use crate::quantities::{FREQUENCIES, SETTING};
 use crate::tokens::ClassTokens;
-use attnlab_core::error::require;
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, memory, store};
 use attnlab_theory::dynamics::flow::{Watch, descend};
 
 mod pictures;

@@ -3,11 +3,7 @@
 
 use crate::PAPERS;
 use crate::theory::chance;
-use attnlab_core::error::{require, require_shape};
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, memory, store};
 use attnlab_networks::Checkpoint;
 use attnlab_theory::measure::spectrum;
 use ndarray::Array2;

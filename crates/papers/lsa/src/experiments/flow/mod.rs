@@ -4,11 +4,7 @@ use super::common::{cell, condition, covariance, named, time};
 use crate::PAPERS;
 use crate::quantities::{CONDITION, CONTEXT, ETA, EXAMPLES, PART, PARTS, SHIFT, SHIFTED, SHIFTS};
 use crate::theory::{Covariance, Law, Pretraining, Risk, Target, risk_at_query};
-use attnlab_core::error::require;
-use attnlab_lab::experiment::{Described, Experiment};
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, memory};
 use ndarray::Array1;
 
 mod parts;

@@ -4,10 +4,7 @@ use super::common::{cell, condition, covariance, named, time};
 use crate::PAPERS;
 use crate::quantities::{CELL_BATCH, CONTEXT, DENSE_SCALE, PART, PARTS, RELATIVE_SCALE, START, STARTS};
 use crate::theory::Pretraining;
-use attnlab_lab::experiment::{Described, Experiment};
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::Row;
 
 mod parts;
 mod pictures;

@@ -1,17 +1,14 @@
 //! One trial of each part of `lsa_training`.
 
+use attnlab_lab::prelude::*;
 use super::super::common::{Data, covariance, data, distance, start as theorem_start, times};
 use super::LsaTraining;
 use crate::dynamics::{Empirical, Full, SoftmaxLoss, arrival};
 use crate::prompts::{RegressionPrompt, RegressionPrompts};
 use crate::quantities::STARTS;
 use crate::theory::{LsaWeights, Pretraining};
-use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::normal_matrix;
-use attnlab_core::rng::Streams;
-use attnlab_lab::run::store;
 use attnlab_theory::dynamics::flow::{Flow, Method, Path, VectorField};
-use serde_json::{Map, Value};
 
 /// "gap" (L - min L over that of weights 0) at the times, and "distance" of uB + vcᵀ to Γ⁻¹ at the end,
 /// of a flow from the theorem's start. The axes of Λ are those of the data.

@@ -4,10 +4,7 @@ use crate::PAPERS;
 use crate::patterns::uniform;
 use crate::quantities::{DIM, STRENGTH};
 use crate::theory::stored::{Storage, storage};
-use attnlab_lab::experiment::Experiment;
-use attnlab_lab::figure::Figure;
 use attnlab_lab::prelude::*;
-use attnlab_lab::run::{Row, store};
 use ndarray::s;
 
 mod pictures;
