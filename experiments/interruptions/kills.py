@@ -43,8 +43,8 @@ OF_THE_DAY = {"run.lock", "made-by.json", "report.html"}
 # Kills of a command after which it may end: those that follow would fall on its pictures alone.
 MOST = 4
 
-# Temporary files of pictures, which a kill leaves beside them; `attnlab repair` deletes them.
-LEFT = re.compile(r"\..*\.(svg|pdf|png|csv)\.\d+-\d+\.part")
+# Temporary files of pictures and of the report, which a kill leaves beside them; `attnlab repair` deletes them.
+LEFT = re.compile(r"\..*\.(svg|pdf|png|csv|html)\.\d+-\d+\.part")
 
 
 def commands(folder, out):

@@ -100,11 +100,11 @@ pub fn run(claims: &[Chosen], arrays: &Arrays, form: &Form, out: &mut Out) -> Re
     }
     let mut status = Status::Expected;
     for ((claim, _), found) in claims.iter().zip(&judged) {
-        if found.fails > 0 {
-            status = Status::Unexpected;
-        } else if !found.failed.is_empty() && status == Status::Expected {
-            status = Status::Failed;
-        }
+        status = status.max(match (found.failed.is_empty(), found.fails) {
+            (false, _) => Status::Failed,
+            (true, 0) => Status::Expected,
+            (true, _) => Status::Unexpected,
+        });
         match form.json {
             true => out.json(found)?,
             false => block(found, &claim.sheet().title).iter().try_for_each(|line| out.line(line))?,

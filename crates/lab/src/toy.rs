@@ -1,7 +1,7 @@
 //! Toy claim about a coin, for examples and tests.
 
-use crate::claim::{Claim, Mutant, Outcome, Paper, Params, Promise, Quantity, Schema, Sheet, variants};
-use crate::{sheet, witness};
+use crate::claim::{Claim, Outcome, Paper, Params, Promise, Quantity, Schema};
+use crate::{from_sheet, witness};
 use attnlab_core::error::Result;
 use attnlab_core::params::Domain;
 use attnlab_core::rng::Streams;

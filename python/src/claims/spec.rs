@@ -3,7 +3,6 @@
 use super::outcomes::promise_of;
 use super::{Body, PythonClaim, Told, Variant};
 use crate::convert::{Raised, map_of, needed, whole as whole_number};
-use attnlab_core::error::Error;
 use attnlab_core::params::{Domain, Fallback, Spec};
 use attnlab_lab::claim::{self, Claim, Kind, Paper, Sheet, VerdictKind};
 use pyo3::prelude::*;
@@ -42,9 +41,10 @@ pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
         title: text("title")?,
         paper: paper_of(&get("paper")?)?,
         place: text("place")?,
-        kind: kind_of(&text("kind")?)?,
-        expected: verdict_of(&text("expected")?)?,
+        kind: Kind::parse(&text("kind")?).raised()?,
+        expected: VerdictKind::named(&text("expected")?).raised()?,
         own: get("own")?.extract()?,
+        draws: None,
         statement: text("statement")?,
         holds: None,
         class: None,
@@ -110,23 +110,6 @@ fn paper_of(value: &Bound<'_, PyAny>) -> PyResult<&'static Paper> {
     let new: &'static Paper = Box::leak(Box::new(paper));
     papers.push(new);
     Ok(new)
-}
-
-fn kind_of(text: &str) -> PyResult<Kind> {
-    const KINDS: [(&str, Kind); 5] = [
-        ("probability", Kind::Probability),
-        ("identity", Kind::Identity),
-        ("bound", Kind::Bound),
-        ("existence", Kind::Existence),
-        ("law", Kind::Law),
-    ];
-    let kind = KINDS.iter().find(|(word, _)| *word == text).map(|(_, kind)| *kind);
-    kind.ok_or_else(|| Error::unknown("kind", text, KINDS.iter().map(|(word, _)| *word))).raised()
-}
-
-fn verdict_of(text: &str) -> PyResult<VerdictKind> {
-    let verdict = VerdictKind::ALL.into_iter().find(|v| v.name() == text);
-    verdict.ok_or_else(|| Error::unknown("verdict", text, VerdictKind::ALL.iter().map(|v| v.name()))).raised()
 }
 
 /// Makes an entry of a schema from a dict.

@@ -4,8 +4,8 @@ use super::{Estimate, MAX_TRIALS, binomial_cdf, validate_level};
 use crate::error::{Result, require};
 
 /// Computes the p-quantile of `values` by linear interpolation between order statistics (type 7 of
-/// Hyndman and Fan 1996, the default of R and NumPy); NaN if there are no values. NaN values count as the
-/// largest, so that they cannot make a band look narrower.
+/// Hyndman and Fan 1996, the default of R and NumPy); NaN if there are no values or p is NaN. NaN values count
+/// as the largest, so that they cannot make a band look narrower.
 ///
 /// ```
 /// // numpy.quantile([4, 1, 3, 2], [.1, .5, .9]) gives 1.3 2.5 3.7
@@ -16,7 +16,7 @@ use crate::error::{Result, require};
 pub fn quantile(values: &[f64], p: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(|a, b| a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())));
-    let Some(last) = sorted.len().checked_sub(1) else {
+    let Some(last) = sorted.len().checked_sub(1).filter(|_| !p.is_nan()) else {
         return f64::NAN;
     };
     let place = p.clamp(0.0, 1.0) * last as f64;

@@ -147,6 +147,7 @@ fn bands_of_fits_and_intervals_of_quantiles_cover() {
             quantile_interval(&values, 0.75, 0.9).unwrap().covers(4.0)
         });
     }
+    assert!(attnlab_core::stats::quantile(&[1.0, 2.0], f64::NAN).is_nan());
     let few = quantile_interval(&[1.0, 2.0, 3.0], 0.5, 0.95).unwrap();
     assert_eq!((few.low, few.high), (f64::NEG_INFINITY, f64::INFINITY));
     assert!(quantile_interval(&[], 0.5, 0.95).is_err());

@@ -176,4 +176,16 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn mutants_see_the_draws_that_the_sheet_names() {
+        let coin = coin("- `loaded` {share = 0.6}: $3/5$.");
+        assert_eq!(coin.mutants()[0].drawn_as, "toy.fair");
+        let sheet = Box::leak(Box::new(Sheet { draws: Some("toy.fare".into()), ..coin.sheet.clone() }));
+        let coin = Coin { sheet, ..coin };
+        assert_eq!(Mutant::new("loaded", Coin { share: 0.6, side: Side::Heads, sheet }).drawn_as, "toy.fare");
+        let error = Room::new("toy", PAPERS).claim(coin).validate().unwrap_err();
+        let problem = "sheets/toy.fair.md: - draws: unknown claim 'toy.fare'; did you mean toy.fair?";
+        assert_eq!(error.to_string(), problem);
+    }
 }

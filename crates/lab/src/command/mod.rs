@@ -23,8 +23,8 @@ use attnlab_core::error::{Error, Result};
 /// give.
 pub const STOPPED: u8 = 130;
 
-/// Outcome of a command that ran to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Outcome of a command that ran to its end; that of several pieces of work is the greatest of theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
     /// Exit status 0.
     Expected,

@@ -57,10 +57,7 @@ fn problem_of(params: &Params) -> Denoising {
 }
 
 impl Claim for Valleys {
-    from_sheet!(self, if self.figure {
-            return sheet!("denoise.fig3");
-        }
-        sheet!("denoise.convex"));
+    from_sheet!(self, if self.figure { sheet!("denoise.fig3") } else { sheet!("denoise.convex") });
 
     fn schema(&self) -> Schema {
         // Larger d and L take minutes: eigenvalues in d + 1 dimensions and L exponentials per step of descent.

@@ -1,6 +1,5 @@
 //! The figure of `coherence_map`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::CoherenceMap;
 use super::noise_unit;
 use crate::experiments::law::{LAW, MEDIAN, median, median_theta, typical_reach};
@@ -9,6 +8,7 @@ use crate::theory::Horizon;
 use attnlab_lab::experiment::draw::{self, drawable, ends, over, with_number, with_word};
 use attnlab_lab::experiment::plane::{Plane, finer};
 use attnlab_lab::figure::{Axis, Cell, Contour, Panel, Point, Scale, Series, Stroke};
+use attnlab_lab::prelude::*;
 use rayon::prelude::*;
 
 /// Points per axis of closed forms over the map.

@@ -1,11 +1,11 @@
 //! Forward passes of an evaluation: done once for all readings, and kept in the folder of the run while they go on.
 
-use attnlab_lab::prelude::*;
 use super::{Evaluate, Sample, hash_of};
 use crate::evaluate::files::{self, Read};
 use crate::evaluate::{Passes, Prepared, Task};
 use crate::experiments::parts::changed;
 use attnlab_core::format::significant;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::Clock;
 use attnlab_networks::transformer::{OutputHead, TransformerArchitecture};
 use attnlab_networks::{Checkpoint, Tokenizer, Transformer};

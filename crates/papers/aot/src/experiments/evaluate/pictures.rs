@@ -1,11 +1,11 @@
 //! The figure of `evaluate`, from its rows: readings on the horizontal axis, by their numbers in the table.
 
-use attnlab_lab::prelude::*;
 use super::{Evaluate, READING, VARIANT, VARIANTS};
 use crate::evaluate::Task;
 use crate::evaluate::printed::{ZERO_SHOT, comparable};
 use attnlab_lab::experiment::draw::{cells, ends};
 use attnlab_lab::figure::{Axis, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::as_number;
 
 /// Units of readings: name in the rows, title of the panel, label of its axis.

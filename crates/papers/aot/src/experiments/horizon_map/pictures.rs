@@ -1,12 +1,12 @@
 //! The figure of `horizon_map`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::HorizonMap;
 use crate::experiments::law::{LAW, MEDIAN, law_of, median, median_theta, typical_reach};
 use crate::quantities::*;
 use attnlab_lab::experiment::draw::{self, with_word};
 use attnlab_lab::experiment::plane::Plane;
 use attnlab_lab::figure::{Axis, Cell, Heat, Panel, Stroke};
+use attnlab_lab::prelude::*;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Mean errors by number of examples, with bootstrap bands over prompts.
 
-use attnlab_lab::prelude::*;
 use attnlab_core::stats::quantile;
+use attnlab_lab::prelude::*;
 use rand::RngExt;
 
 /// Ends of the bands: 5 and 95 % of the bootstrap distribution of the mean, as Garg et al. plot.

@@ -1,12 +1,12 @@
 //! The figures of `icl`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::bands::ENDS;
 use super::{BASELINES, Icl, plateau};
 use crate::experiments::networks::{depth_caption, depth_panels, label, look, schedule};
 use crate::quantities::*;
 use attnlab_lab::experiment::draw::{along, by_word, cells, extremes, lists, points, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 use attnlab_train::training::Ramp;
 
 pub fn figures(settings: &Icl, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -1,12 +1,12 @@
 //! The plateau of a training, on which a network predicts 0: when trainings leave it.
 
-use attnlab_lab::prelude::*;
 use super::Icl;
 use super::pictures::{networks, training};
 use crate::experiments::networks::{label, look};
 use attnlab_core::stats::binomial;
 use attnlab_lab::experiment::draw::{LEVEL, OVER_SEEDS, PERCENT};
 use attnlab_lab::figure::{Axis, Panel, Point, Series};
+use attnlab_lab::prelude::*;
 
 /// Loss, over that of predicting 0, below which a training has left the plateau: halfway down to an error of 0. The curves
 /// fall through it within a hundred steps of leaving.

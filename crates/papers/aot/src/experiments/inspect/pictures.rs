@@ -1,10 +1,10 @@
 //! The figure of `inspect`, from its rows: arrays along the horizontal axis.
 
-use attnlab_lab::prelude::*;
 use super::{Inspect, PLACE};
 use crate::experiments::parts::{bounded, limit_11, number, within};
 use attnlab_lab::experiment::draw::cells;
 use attnlab_lab::figure::{Axis, Measured, Panel, Point, Series};
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::as_number;
 
 /// Clusters that get a colour of their own; the palette has eight.

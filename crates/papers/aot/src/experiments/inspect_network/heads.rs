@@ -1,9 +1,9 @@
 //! The heads of the network as given, as maps of heads × blocks.
 
-use attnlab_lab::prelude::*;
 use super::{InspectNetwork, PLACE, VARIANT, VARIANTS};
 use crate::experiments::parts::within;
 use attnlab_lab::figure::{Axis, Cell, Heat, Measured, Palette, Panel};
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::as_number;
 
 /// A map: title, part of the rows and list in it, label of its rows, colour bar, palette.

@@ -1,10 +1,10 @@
 //! The figures of `inspect_network`, from its rows: places along the network on the horizontal axis.
 
-use attnlab_lab::prelude::*;
 use super::{InspectNetwork, PLACE, VARIANT, VARIANTS, heads};
 use crate::experiments::parts::{bounded, limit_11, measured, number, within};
 use attnlab_lab::experiment::draw::cells;
 use attnlab_lab::figure::{Axis, Measured, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 use std::collections::BTreeSet;
 
 /// Matrices of a block that get a panel; networks here have at most seven.

@@ -1,10 +1,10 @@
 //! The figures of `inspect_networks`, from its rows: one that compares, and those of every network.
 
-use attnlab_lab::prelude::*;
 use super::{InspectNetworks, NAME};
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use crate::experiments::parts::{number, within};
 use attnlab_lab::figure::{Axis, Panel, Point, Rule, Series};
+use attnlab_lab::prelude::*;
 
 pub fn figures(settings: &InspectNetworks, rows: &[Row]) -> Result<Vec<Figure>> {
     let mut figures = vec![compared(settings, rows)];

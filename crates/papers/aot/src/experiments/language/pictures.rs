@@ -1,11 +1,11 @@
 //! The figures of `language`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::Language;
 use crate::experiments::networks::{depth_caption, depth_panels, label, look, schedule};
 use crate::quantities::*;
 use attnlab_lab::experiment::draw::{RANGE, along, by_word, cells, extremes, lists};
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 pub fn figures(settings: &Language, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells("language", rows)?;

@@ -1,6 +1,5 @@
 //! The figures of `phi_map`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::{PHI, PhiMap};
 use crate::experiments::law::half_line;
 use crate::quantities::*;
@@ -9,6 +8,7 @@ use attnlab_core::stats::{Estimate, mean};
 use attnlab_lab::experiment::draw::{LEVEL, cells};
 use attnlab_lab::experiment::plane::{Plane, finer};
 use attnlab_lab::figure::{Axis, Cell, Contour, Heat, INK, Panel, Scale, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 const INTERVAL: &str = "95 % interval of the geometric mean (Student)";
 /// The ends of the colours of a gain, equally far from 1.

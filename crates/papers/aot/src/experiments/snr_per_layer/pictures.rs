@@ -1,11 +1,11 @@
 //! The figures of `snr_per_layer`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::{SnrPerLayer, THEOREM};
 use crate::experiments::law::law_of;
 use crate::quantities::*;
 use attnlab_lab::experiment::draw::{along, cells, tenths, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Series};
+use attnlab_lab::prelude::*;
 
 const BAND: &str = "10-90 % of draws and clusters";
 const LAYER: &str = "layer *l*";

@@ -1,12 +1,12 @@
 //! The figure of `theorem1_horizon`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::Theorem1Horizon;
 use crate::experiments::law::law_of;
 use crate::quantities::*;
 use crate::theory::horizon::LARGE_N_CONSTANT;
 use attnlab_lab::experiment::draw::{self, BAND, groups, numbers, over, tenths};
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series};
+use attnlab_lab::prelude::*;
 
 const NOISE_AXIS: &str = "noise, *δ* / √(log *N* / *p*)";
 const PREDICTED: &str = "predicted median (horizon law)";

@@ -1,6 +1,5 @@
 //! The figures of `theorem1_map`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::{Theorem1Map, lemma3_dim};
 use crate::experiments::law::{LAW, half_line, law_of};
 use crate::quantities::*;
@@ -11,6 +10,7 @@ use attnlab_core::stats::{Estimate, PowerLaw, binomial, mean};
 use attnlab_lab::experiment::draw::{self, LEVEL, ends, groups, numbers, over, span, with_number, with_word};
 use attnlab_lab::experiment::plane::{Plane, finer};
 use attnlab_lab::figure::{Axis, Cell, INK, Panel, Point, Rule, Scale, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 /// Palette colour of the theorem's statement: vermillion.
 const STATED: usize = 1;

@@ -1,12 +1,12 @@
 //! The images of `vision`, their parts, and how they enter a network.
 
-use attnlab_lab::prelude::*;
 use super::Vision;
 use attnlab_images::patches::PatchOrder;
 use attnlab_images::shapes::{DrawnShapes, ShapeLaw};
 use attnlab_images::split::{Partition, stratified};
 use attnlab_images::transforms::{Augmentation, CropLaw, RandAugment, Resampling, Transform};
 use attnlab_images::{Image, LabelledImages, flattened, open};
+use attnlab_lab::prelude::*;
 use attnlab_train::training::images::ImageView;
 use ndarray::{Array2, ArrayView2, Axis};
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,9 +5,9 @@
 //! ROC curve, ties one half; 1/2 by chance), a mean over images. Of every block the head with the largest one on the
 //! validation part is reported, with its quality on the test part: a largest one of many would lie above 1/2 by chance. Where it is not, the head whose weights have the least entropy is drawn.
 
-use attnlab_lab::prelude::*;
 use super::MapSettings;
 use super::data::{Data, shown};
+use attnlab_lab::prelude::*;
 use attnlab_train::model::Model;
 use ndarray::{Array2, ArrayView1};
 use serde_json::json;

@@ -1,6 +1,5 @@
 //! The figures of `vision`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::{LINEAR, MapSettings, NEIGHBOURS, Vision, is_baseline};
 use crate::experiments::networks::{label, look};
 use crate::quantities::*;
@@ -9,6 +8,7 @@ use attnlab_lab::experiment::draw::{
     LEVEL, OVER_SEEDS, RANGE, along, by_word, cells, extremes, lists, numbers, student,
 };
 use attnlab_lab::figure::{Axis, GREY, Palette, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 pub fn figures(settings: &Vision, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells("vision", rows)?;

@@ -1,7 +1,7 @@
 //! Networks before training: drawn, or those of checkpoints, which are then fine-tuned.
 
-use attnlab_lab::prelude::*;
 use super::Vision;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::CHECKPOINTS;
 use attnlab_train::model::{ComputeDevice, Model, ModelConfig, Output};
 use attnlab_train::training::Checkpoint;

@@ -1,6 +1,5 @@
 //! The figure of `cluster_collapse`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::Collapse;
 use crate::quantities::{PART, SCALE, START, TOKENS};
 use crate::theory::collapse::bound;
@@ -8,6 +7,7 @@ use attnlab_lab::experiment::draw::{
     BAND, along, band, cells, curve, ends, groups, lists, over, tenths, with_number, with_word,
 };
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 /// Range of the norms shown: three layers of cubes take the smallest start below it.
 const NORMS: (f64, f64) = (1e-60, 1e4);

@@ -1,11 +1,11 @@
 //! The figure of `cluster_first`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::{FirstClusters, LINK, LOOK, MOST_LOOKS};
 use crate::quantities::{BETA, MODEL};
 use crate::theory::modes;
 use attnlab_lab::experiment::draw::{PERCENT, cells, ends, log_spaced, numbers, over, student, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Measured, Panel, Point, Series};
+use attnlab_lab::prelude::*;
 
 /// Factor by which the points of the second model are moved to the right, so that the intervals do not cover each other.
 const ASIDE: f64 = 1.05;

@@ -1,11 +1,11 @@
 //! The figure of `cluster_long_contexts`, from its rows and the closed form.
 
-use attnlab_lab::prelude::*;
 use super::LongContexts;
 use crate::quantities::{GAMMA, TOKENS};
 use crate::theory::long_context::{LongContext, transition};
 use attnlab_lab::experiment::draw::{BAND, cells, groups, log_spaced, numbers, over, tenths};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 /// Range of n in the rates.
 const RATES: (f64, f64) = (10.0, 1e9);

@@ -1,10 +1,10 @@
 //! The figure of `cluster_network`, from its rows: places along the network on the horizontal axis.
 
-use attnlab_lab::prelude::*;
 use super::OfNetwork;
 use crate::quantities::{BETA, VARIANT};
 use attnlab_lab::experiment::draw::{along, cells, firsts, lists, tenths};
 use attnlab_lab::figure::{Axis, GREY, Panel, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 /// Kind of the intervals.
 const OVER_WINDOWS: &str = "10-90 % of windows";

@@ -1,6 +1,5 @@
 //! The figure of `cluster_pair`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::ClosestPair;
 use crate::quantities::{BETA, MASS_I, MASS_J, PART};
 use crate::theory::pair;
@@ -8,6 +7,7 @@ use attnlab_lab::experiment::draw::{
     BAND, band, cells, curve, ends, grouped, log_spaced, numbers, over, tenths, with_word,
 };
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 pub fn figures(settings: &ClosestPair, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(ClosestPair::NAME, rows)?;

@@ -1,12 +1,12 @@
 //! The figure of `cluster_trajectories`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::{Trajectories, plateaus};
 use crate::experiments::arcs::arcs;
 use crate::quantities::{BETA, PART};
 use crate::theory::pair;
 use attnlab_lab::experiment::draw::{band, cells, curve, points, with_number, with_word};
 use attnlab_lab::figure::{Axis, Body, Film, GREY, INK, Marker, Panel, Point, Series};
+use attnlab_lab::prelude::*;
 use std::f64::consts::{PI, TAU};
 
 const TIME: &str = "time *t*";

@@ -1,6 +1,5 @@
 //! The figure of `denoise_alpha_beta`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::{DenoiseAlphaBeta, FINER, WITHOUT_END};
 use crate::quantities::cell::{CASE, CASES, CONTEXT_OR_LIMIT};
 use crate::scales::Moments;
@@ -8,6 +7,7 @@ use attnlab_core::format::significant;
 use attnlab_core::stats::{Estimate, mean};
 use attnlab_lab::experiment::draw::{LEVEL, cells, numbers, points, with_number, with_word};
 use attnlab_lab::figure::{Axis, Cell, Heat, INK, Marker, Panel, Point, Series};
+use attnlab_lab::prelude::*;
 
 /// Contours at these multiples of the least loss.
 const MULTIPLES: [f64; 5] = [1.02, 1.1, 1.3, 1.7, 2.5];

@@ -1,6 +1,5 @@
 //! The figures of `denoise_excess_risk`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::DenoiseExcessRisk;
 use crate::quantities::NOISE_VARIANCE;
 use crate::quantities::cell::{AMBIENT, CONTEXT, DIM, MAP, TASK};
@@ -9,6 +8,7 @@ use attnlab_core::stats::{Estimate, median};
 use attnlab_lab::experiment::draw::{LEVEL, cells, numbers, over, with_number, with_word};
 use attnlab_lab::experiment::plane::Plane;
 use attnlab_lab::figure::{Axis, Cell, Contour, GREY, Marker, Panel, Series};
+use attnlab_lab::prelude::*;
 
 /// Intervals at [`LEVEL`] where there are six seeds or more: with n seeds the whole range is 1 - 2^(1-n).
 const INTERVAL: &str = "interval of the median over seeds";

@@ -1,12 +1,12 @@
 //! The figures of `denoise_generalisation`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::DenoiseGeneralisation;
 use crate::quantities::cell::{CONTEXT, PANEL};
 use crate::theory::linear::{attention_mse, best_gamma, mmse};
 use attnlab_core::stats::{Estimate, median, quantile};
 use attnlab_lab::experiment::draw::{LEVEL, cells, numbers, over, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Series};
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::as_number;
 
 /// Intervals at [`LEVEL`], with six seeds or more.

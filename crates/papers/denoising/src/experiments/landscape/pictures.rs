@@ -1,10 +1,12 @@
 //! The figures of `denoise_landscape`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::{DenoiseLandscape, axes};
 use crate::quantities::NOISE_VARIANCE;
 use attnlab_lab::experiment::draw::{cells, ends, points};
-use attnlab_lab::figure::{ASPECT, Arrows, Axis, Cell, Contour, GREY, Heat, INK, Marker, Measured, Panel, Point, Series, Stroke};
+use attnlab_lab::figure::{
+    ASPECT, Arrows, Axis, Cell, Contour, GREY, Heat, INK, Marker, Measured, Panel, Point, Series, Stroke,
+};
+use attnlab_lab::prelude::*;
 
 /// Numbers of steps that are marked, evenly on a logarithmic axis.
 const TICKS: [usize; 12] = [1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000];

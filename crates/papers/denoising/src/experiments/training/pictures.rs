@@ -1,11 +1,11 @@
 //! The figures of `denoise_training`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::DenoiseTraining;
 use crate::quantities::cell::{EPOCHS, TASK, VARIANT};
 use attnlab_core::stats::quantile;
 use attnlab_lab::experiment::draw::{along, by_word, cells, ends, extremes, firsts, lasts, lists, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Palette, Panel, Series, Stroke};
+use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::Attention;
 
 pub fn figures(settings: &DenoiseTraining, rows: &[Row]) -> Result<Vec<Figure>> {

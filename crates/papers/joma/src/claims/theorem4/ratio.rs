@@ -40,7 +40,8 @@ impl Claim for Ratio {
         let mut witness = seen.witness();
         witness.insert("lambda".into(), lambda.into());
         witness.insert("lambda_near_the_supremum".into(), most.into());
-        let bounded = lambda.max(most) <= self.bound;
+        // Each by itself: `max` passes over a NaN.
+        let bounded = lambda <= self.bound && most <= self.bound;
         let holds = bounded && most >= self.bound - ATTAINED;
         Ok(Outcome::Event { holds, witness })
     }

@@ -1,6 +1,5 @@
 //! The figure of `joma_association`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::JomaAssociation;
 use crate::quantities::{ASSOCIATION, LABEL_OF};
 use crate::theory::tree::cooccurrence;
@@ -8,6 +7,7 @@ use attnlab_lab::experiment::draw::{
     BAND, PERCENT, band, bars_over_seeds, cells, curve, lists, mean_at, named, numbers, with_word,
 };
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series};
+use attnlab_lab::prelude::*;
 
 /// The figure of these settings, from their rows.
 pub fn figures(settings: &JomaAssociation, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -1,13 +1,13 @@
 //! JoMA Theorem 4: how much faster salient components converge, against the bounds. Settings:
 //! `settings.toml`.
 
-use attnlab_lab::prelude::*;
 use crate::PAPERS;
 use crate::dynamics::Salient;
 use crate::quantities::{MU_J, MU_K, PART};
 use crate::theory::convergence::{LARGEST_REMAINDER, remainder};
 use attnlab_lab::experiment::draw::{cells, points, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series};
+use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use rand::RngExt;
 use std::f64::consts::PI;

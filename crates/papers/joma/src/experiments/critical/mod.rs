@@ -1,12 +1,12 @@
 //! JoMA Fig. 9: G(y), where critical points are, and where the dynamics go near one. Settings:
 //! `settings.toml`.
 
-use attnlab_lab::prelude::*;
 use crate::PAPERS;
 use crate::quantities::FIELD;
 use crate::theory::{CriticalPoint, Isotropic, Radial, critical};
 use attnlab_lab::experiment::draw::{cells, points, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 
 attnlab_lab::settings! {

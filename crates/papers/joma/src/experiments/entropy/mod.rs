@@ -1,13 +1,13 @@
 //! JoMA Fig. 4: salient components are learned first, and the entropy of attention drops and rebounds.
 //! Settings: `settings.toml`.
 
-use attnlab_lab::prelude::*;
 use crate::PAPERS;
 use crate::dynamics::Salient;
 use crate::quantities::SETTING;
 use crate::theory::attention_entropy::VISIBLE;
 use attnlab_lab::experiment::draw::{cells, lists, points, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
 use attnlab_theory::measure::softmax_entropy;
 use rand::RngExt;

@@ -1,6 +1,5 @@
 //! The figures of `joma_latents`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::JomaLatents;
 use crate::experiments::paired::{count, gains};
 use crate::quantities::{CLASSES, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
@@ -9,6 +8,7 @@ use attnlab_lab::experiment::draw::{
     with_word,
 };
 use attnlab_lab::figure::{Axis, GREY, Panel, Rule, Series};
+use attnlab_lab::prelude::*;
 
 /// Cells that differ in ρ alone, and the name of the others' values.
 type Group<'a> = (String, Vec<&'a [Row]>);

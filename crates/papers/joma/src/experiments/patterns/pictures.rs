@@ -1,9 +1,9 @@
 //! The figure of `joma_patterns`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::JomaPatterns;
 use attnlab_lab::experiment::draw::{OVER_SEEDS, PERCENT, bars_over_seeds, cells, course, lists, mean_at};
 use attnlab_lab::figure::{Axis, Cell, GREY, Heat, Panel, Point, Series};
+use attnlab_lab::prelude::*;
 
 /// Share of units by the number of patterns that they hold.
 fn histogram(settings: &JomaPatterns, rows: &[Row], name: &str, shift: f64) -> Result<Vec<Point>> {

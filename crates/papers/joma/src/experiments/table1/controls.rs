@@ -1,7 +1,6 @@
 //! The figure of the further controls of `joma_table1`: units of other blocks, fewer units, one unit per latent, latents
 //! that never vary, and the effective number of dimensions of the units.
 
-use attnlab_lab::prelude::*;
 use super::Table1;
 use super::pictures::{places, power, sizes};
 use crate::experiments::paired::{count, gains};
@@ -10,6 +9,7 @@ use attnlab_lab::experiment::draw::{
     LEVEL, PERCENT, bars_over_seeds, firsts, lasts, mean_at, numbers, side_by_side, student,
 };
 use attnlab_lab::figure::{Axis, Panel, Point, Rule};
+use attnlab_lab::prelude::*;
 
 /// The scores of a layer, by name in the rows, with their labels and colours.
 fn scores(settings: &Table1, s: usize) -> Vec<(String, String, usize)> {

@@ -1,6 +1,5 @@
 //! The figures of `joma_table1`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::Table1;
 use super::controls;
 use super::printed::{Printed, TABLE};
@@ -12,6 +11,7 @@ use attnlab_lab::experiment::draw::{
     with_number,
 };
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 /// The figures of these settings, from their rows.
 pub fn figures(settings: &Table1, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -1,6 +1,5 @@
 //! The figure of the controls of `joma_text`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::pictures::{ceiling, drops_and_rebounds, entropy_panel, network, share_panel, size, visible};
 use super::{JomaText, PLAIN, RATE, THEOREM_1};
 use crate::quantities::CONTROL;
@@ -10,6 +9,7 @@ use attnlab_lab::experiment::draw::{
     LEVEL, PERCENT, bars_over_seeds, course, curve_over_seeds, mean_at, named, with_word,
 };
 use attnlab_lab::figure::{Axis, Panel, Point, Rule, Series};
+use attnlab_lab::prelude::*;
 
 /// The cells of the network that controls are compared with, and those of the controls, with their names.
 fn with_controls<'a>(settings: &'a JomaText, cells: &[&'a [Row]]) -> Result<Vec<(&'a str, &'a [Row])>> {

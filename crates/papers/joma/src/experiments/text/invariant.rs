@@ -2,11 +2,11 @@
 //! exp attention and free logits, learns the word after a query from the words before it. Then z − ½ Σ_k v_k² is
 //! conserved along the flow, and up to O(η) along gradient descent.
 
-use attnlab_lab::prelude::*;
 use super::JomaText;
 use crate::dynamics::{Attention, Backpropagated, Training};
 use crate::text::Text;
 use crate::theory::Activation;
+use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Watch, descend};
 use ndarray::{Array1, Array2, Axis};
 use rand::seq::SliceRandom;

@@ -1,8 +1,8 @@
 //! Measurements of a network on the validation part.
 
-use attnlab_lab::prelude::*;
 use crate::network::{Network, Pass, Record};
 use crate::text::Windows;
+use attnlab_lab::prelude::*;
 use attnlab_theory::measure::stable_rank;
 use ndarray::{Array2, ArrayView2};
 use rand::seq::SliceRandom;

@@ -1,6 +1,5 @@
 //! The figures of `joma_text`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::invariant::Invariant;
 use super::{JomaText, PLAIN, THEOREM_1, controls};
 use crate::quantities::{BLOCKS, CONTROL, LEARNING_RATE};
@@ -11,6 +10,7 @@ use attnlab_lab::experiment::draw::{
     BAND, LEVEL, PERCENT, band, cells, course, curve, curve_over_seeds, lists, named, with_word,
 };
 use attnlab_lab::figure::{Axis, GREY, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 /// The figures of these settings, from their rows.
 pub fn figures(settings: &JomaText, rows: &[Row]) -> Result<Vec<Figure>> {

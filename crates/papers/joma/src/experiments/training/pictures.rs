@@ -1,12 +1,12 @@
 //! The figures of `joma_training`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::{DATA, JomaTraining, SETTINGS};
 use crate::dynamics::Cause;
 use crate::quantities::{FREQUENCIES, SETTING};
 use attnlab_core::stats::quantile;
 use attnlab_lab::experiment::draw::{BAND, band, cells, curve, named, spread, with_word};
 use attnlab_lab::figure::{Axis, Cell, Heat, Panel, Rule, Series};
+use attnlab_lab::prelude::*;
 
 /// The figures of these settings, from their rows.
 pub fn figures(settings: &JomaTraining, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -1,7 +1,6 @@
 //! JoMA Theorem 5: co-occurrence of two tokens against the height of their common ancestor. Settings:
 //! `settings.toml`.
 
-use attnlab_lab::prelude::*;
 use crate::PAPERS;
 use crate::quantities::RHO;
 use crate::theory::tree::{Tree, cooccurrence, cooccurrence_printed};
@@ -9,6 +8,7 @@ use crate::tree::TreeDraw;
 use attnlab_core::stats::binomial;
 use attnlab_lab::experiment::draw::{cells, lists, numbers};
 use attnlab_lab::figure::{Axis, GREY, Panel, Point, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 attnlab_lab::settings! {
     /// Co-occurrence in drawn trees against Theorem 5, printed and corrected, and the limit (8).

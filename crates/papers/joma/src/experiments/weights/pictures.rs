@@ -1,10 +1,10 @@
 //! The figures of `joma_weights`, from its rows: one per kind of matrix.
 
-use attnlab_lab::prelude::*;
 use super::{JomaWeights, STEP, TENSOR};
 use crate::theory::attention_entropy::drop_and_rebound;
 use attnlab_lab::experiment::draw::{PERCENT, cells, grouped, mean_at};
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke, Width};
+use attnlab_lab::prelude::*;
 use attnlab_networks::{kind, layer};
 
 /// Most layers that get a curve of their own; the palette has eight colours.

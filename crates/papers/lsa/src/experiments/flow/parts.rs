@@ -1,11 +1,11 @@
 //! One trial of each part of `lsa_flow`.
 
-use attnlab_lab::prelude::*;
 use super::super::common::{Data, covariance, data, distance, start, times};
 use super::{LsaFlow, Test};
 use crate::dynamics::{Full, Reduced};
 use crate::prompts::{PromptTask, RegressionPrompt, RegressionPrompts};
 use crate::theory::{LsaWeights, Pretraining};
+use attnlab_lab::prelude::*;
 use attnlab_theory::attention::{Nonlinearity, Softmax};
 use attnlab_theory::dynamics::flow::{Flow, Method, Path, Watch, descend};
 

@@ -1,12 +1,12 @@
 //! The figures of `lsa_flow`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::super::common::{INTERVAL, LAYERS, TIME, law, mean, median, slope_label, times};
 use super::LsaFlow;
 use crate::quantities::{CONDITION, CONTEXT, ETA, EXAMPLES, PART, SHIFT, SHIFTED, SHIFTS};
 use crate::theory::printed_risk;
 use attnlab_lab::experiment::draw::{BAND, band, cells, curve, groups, log_spaced, over, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 const GAP: &str = "(*L* − min *L*) / start";
 

@@ -1,6 +1,5 @@
 //! One trial of each part of `lsa_training`.
 
-use attnlab_lab::prelude::*;
 use super::super::common::{Data, covariance, data, distance, start as theorem_start, times};
 use super::LsaTraining;
 use crate::dynamics::{Empirical, Full, SoftmaxLoss, arrival};
@@ -8,6 +7,7 @@ use crate::prompts::{RegressionPrompt, RegressionPrompts};
 use crate::quantities::STARTS;
 use crate::theory::{LsaWeights, Pretraining};
 use attnlab_core::linalg::normal_matrix;
+use attnlab_lab::prelude::*;
 use attnlab_theory::dynamics::flow::{Flow, Method, Path, VectorField};
 
 /// "gap" (L - min L over that of weights 0) at the times, and "distance" of uB + vcᵀ to Γ⁻¹ at the end,

@@ -1,12 +1,12 @@
 //! The figures of `lsa_training`, from its rows.
 
-use attnlab_lab::prelude::*;
 use super::super::common::{INTERVAL, LAYERS, TIME, law, mean, median, slope_label, times};
 use super::LsaTraining;
 use crate::quantities::{CELL_BATCH, CONTEXT, DENSE_SCALE, PART, RELATIVE_SCALE, START};
 use attnlab_core::stats::binomial;
 use attnlab_lab::experiment::draw::{BAND, band, cells, curve, groups, numbers, over, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
+use attnlab_lab::prelude::*;
 
 pub fn figures(settings: &LsaTraining, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(LsaTraining::NAME, rows)?;

@@ -1,12 +1,12 @@
 //! The figure of `memory_slack`, from its rows and the closed forms.
 
-use attnlab_lab::prelude::*;
 use super::MemorySlack;
 use crate::quantities::{DIM, STRENGTH};
 use crate::theory::ramsauer::Capacity;
 use crate::theory::sphere::ln_mean;
 use attnlab_lab::experiment::draw::{BAND, cells, ends, groups, log_spaced, numbers, over, tenths};
 use attnlab_lab::figure::{Axis, INK, Marker, Panel, Point, Rule, Series};
+use attnlab_lab::prelude::*;
 
 /// Factor by which the points of the lost patterns are moved to the right, so that the intervals do not cover each other.
 const ASIDE: f64 = 1.1;
