@@ -4,7 +4,7 @@ use crate::dataset::LabelledImages;
 use crate::patches::{PatchOrder, patches};
 use crate::split::epoch_order;
 use crate::transforms::Augmentation;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::rng::Streams;
 use ndarray::{Array2, Array3, Axis};
 use rayon::prelude::*;
@@ -40,9 +40,7 @@ impl ImageBatches<'_> {
     /// [`Error::Invalid`] for a data set without images, or count = 0.
     pub fn training(&self, streams: &Streams, first: u64, count: usize) -> Result<ImageBatch> {
         let images = self.images.count() as u64;
-        if images == 0 || count == 0 {
-            return Err(Error::invalid("images", 0, "must be at least one"));
-        }
+        require(images != 0 && count != 0, "images", 0, "must be at least one")?;
         let sequences = first..first.saturating_add(count as u64);
         let mut order = (u64::MAX, vec![]);
         let place = |i: u64| {

@@ -1,7 +1,7 @@
 //! Data sets of labelled images.
 
 use crate::image::Image;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use ndarray::{Array2, Array4, Axis, s};
 use rayon::prelude::*;
 
@@ -131,9 +131,7 @@ impl<'a> ImageSubset<'a> {
     /// # Errors
     /// [`Error::Invalid`] for no index, or one out of range.
     pub fn new(images: &'a dyn LabelledImages, indices: Vec<usize>) -> Result<Self> {
-        if indices.is_empty() {
-            return Err(Error::invalid("indices", "[]", "must be at least one"));
-        }
+        require(!indices.is_empty(), "indices", "[]", "must be at least one")?;
         let label = |i: &usize| {
             check_index(*i, images.count())?;
             Ok(images.labels()[*i])

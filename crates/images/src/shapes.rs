@@ -2,7 +2,7 @@
 
 use crate::dataset::{LabelledImages, StoredImages};
 use crate::image::Image;
-use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::error::{Error, Result, positive, require};
 use attnlab_core::rng::Streams;
 use ndarray::{Array2, Array4, ArrayViewMut2, Axis};
 use rand::RngExt;
@@ -43,16 +43,12 @@ impl ShapeLaw {
     /// # Errors
     /// [`Error::Invalid`] with the number, its value and what is allowed.
     pub fn validate(&self) -> Result<()> {
-        if self.side < 8 {
-            return Err(Error::invalid("side", self.side, "must be at least 8"));
-        }
+        require(self.side >= 8, "side", self.side, "must be at least 8")?;
         if !(2..=SHAPES.len()).contains(&self.classes) {
             let allowed = format!("must be from 2 to {}", SHAPES.len());
             return Err(Error::invalid("classes", self.classes, allowed));
         }
-        if !(self.size > 0.0 && self.size <= 0.6) {
-            return Err(Error::invalid("size", self.size, "must be a number in (0, 0.6]"));
-        }
+        require(self.size > 0.0 && self.size <= 0.6, "size", self.size, "must be a number in (0, 0.6]")?;
         positive("contrast", self.contrast)?;
         match self.noise >= 0.0 && self.noise.is_finite() {
             true => Ok(()),

@@ -9,7 +9,7 @@ use crate::claim::{Claim, Paper};
 use crate::command::Command;
 use crate::experiment::Entry;
 use crate::formula::Formula;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::params::{Params, Schema};
 use serde_json::Map;
 use std::collections::BTreeSet;
@@ -155,9 +155,7 @@ fn unique_names(id: &str, schema: &Schema) -> Result<()> {
 fn unique<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<()> {
     let mut seen = BTreeSet::new();
     for name in names {
-        if !seen.insert(name) {
-            return Err(Error::invalid(what, name, "must occur once"));
-        }
+        require(seen.insert(name), what, name, "must occur once")?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! degenerate one. Factor 1 is the image, 0 the degenerate image; factors above 1 lead away from it.
 
 use crate::image::{Image, grey};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use ndarray::{Array3, ArrayView3, Zip};
 
 /// Mixes with black.
@@ -68,9 +68,7 @@ fn smoothed(levels: ArrayView3<u8>) -> Array3<u8> {
 
 /// Computes degenerate + factor (image − degenerate) in f32, cut off to whole levels from 0 to 255, as `Image.blend`.
 fn mix(degenerate: Array3<u8>, image: ArrayView3<u8>, factor: f64) -> Result<Image> {
-    if !factor.is_finite() {
-        return Err(Error::invalid("factor", factor, "must be a finite number"));
-    }
+    require(factor.is_finite(), "factor", factor, "must be a finite number")?;
     let factor = factor as f32;
     let mix = |low: &u8, high: &u8| {
         let (low, high) = (f32::from(*low), f32::from(*high));

@@ -1,7 +1,7 @@
 //! Operations that map each level of a channel by a table, as Pillow's `ImageOps` has them.
 
 use crate::image::Image;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use ndarray::{ArrayViewMut2, Axis};
 
 /// Stretches each channel linearly so that its least level becomes 0 and its largest 255.
@@ -46,9 +46,7 @@ pub fn equalise(image: &Image) -> Result<Image> {
 /// # Errors
 /// [`Error::Invalid`] for real intensities, or more than 8 bits.
 pub fn posterise(image: &Image, bits: u32) -> Result<Image> {
-    if bits > 8 {
-        return Err(Error::invalid("bits", bits, "must be a whole number from 0 to 8"));
-    }
+    require(bits <= 8, "bits", bits, "must be a whole number from 0 to 8")?;
     let mask = (0xff00_u32 >> bits) as u8;
     by_channel(image, |_| std::array::from_fn(|level| level as u8 & mask))
 }
@@ -58,9 +56,7 @@ pub fn posterise(image: &Image, bits: u32) -> Result<Image> {
 /// # Errors
 /// [`Error::Invalid`] for real intensities, or a threshold that is NaN.
 pub fn solarise(image: &Image, threshold: f64) -> Result<Image> {
-    if threshold.is_nan() {
-        return Err(Error::invalid("threshold", threshold, "must be a number"));
-    }
+    require(!threshold.is_nan(), "threshold", threshold, "must be a number")?;
     let table = |level: usize| match (level as f64) < threshold {
         true => level as u8,
         false => 255 - level as u8,

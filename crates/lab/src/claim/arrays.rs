@@ -1,7 +1,7 @@
 //! Statements about a layer on arrays that a user brings, in place of draws.
 
 use super::{Claim, Mutant, Outcome, Params, Relation, Witness};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use attnlab_core::format;
 use ndarray::{Array2, ArrayView2};
 use serde::Serialize;
@@ -228,9 +228,7 @@ impl Arrays {
             }
             for (k, matrix) in matrices.iter().enumerate() {
                 let name = if spec.several { format!("{}[{k}]", spec.name) } else { spec.name.to_string() };
-                if matrix.is_empty() {
-                    return Err(Error::shape(name, matrix.dim(), "at least one row and one column"));
-                }
+                require_shape(!matrix.is_empty(), name, matrix.dim(), "at least one row and one column")?;
                 if let Some(((i, j), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
                     return Err(Error::invalid(format!("{name}[{i}, {j}]"), x, "must be a finite number"));
                 }

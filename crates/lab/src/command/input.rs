@@ -2,7 +2,7 @@
 
 use crate::run::grid::GridOptions;
 use crate::run::store::Shard;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::input;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -81,9 +81,7 @@ fn parse_setting(setting: &str) -> Result<(String, Value)> {
         return Err(Error::invalid("set", setting, allowed));
     };
     let (name, text) = (name.trim(), text.trim());
-    if name.is_empty() || text.is_empty() {
-        return Err(Error::invalid("set", setting, allowed));
-    }
+    require(!name.is_empty() && !text.is_empty(), "set", setting, allowed)?;
     let value = match serde_json::from_str(text) {
         Ok(value) => value,
         // An array, an object or a quoted text that cannot be parsed is not meant as a word.

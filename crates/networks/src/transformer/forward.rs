@@ -7,7 +7,7 @@ use super::parts::{Rotation, activate, add_affine, affine, each_token, multiply,
 use super::predict::Prefix;
 use super::recordings::{Recorded, RecordedLayer, Recordings};
 use super::weights::{Block, NormWeights};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use attnlab_core::linalg::Threads;
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 
@@ -119,18 +119,14 @@ impl Transformer {
             return Err(Error::invalid(format!("ids[{i}]"), input.ids[i], allowed));
         }
         if let Some(segments) = input.segments {
-            if segments.len() != n {
-                return Err(Error::shape("segments", segments.len(), format!("{n}, one per token")));
-            }
+            require_shape(segments.len() == n, "segments", segments.len(), format!("{n}, one per token"))?;
             if let Some(i) = beyond(segments, a.segments) {
                 let allowed = format!("must be less than the number of kinds, {}", a.segments);
                 return Err(Error::invalid(format!("segments[{i}]"), segments[i], allowed));
             }
         }
         if let Some(mask) = input.mask {
-            if mask.len() != n {
-                return Err(Error::shape("mask", mask.len(), format!("{n}, one per token")));
-            }
+            require_shape(mask.len() == n, "mask", mask.len(), format!("{n}, one per token"))?;
             if a.causal || !mask.contains(&true) {
                 let allowed = "must be absent in causal networks, and true somewhere in others. Cut padding off";
                 return Err(Error::invalid("mask", "given", allowed));

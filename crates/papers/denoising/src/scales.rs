@@ -7,7 +7,7 @@
 //! same for every β.
 
 use crate::prompts::Prompt;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 
 /// Prompts with their scores.
 #[derive(Clone, Debug)]
@@ -93,9 +93,7 @@ impl ScaleLandscape {
     }
 
     fn checked(prompts: Vec<Prompt>, scores: Vec<Vec<f64>>) -> Result<Self> {
-        if prompts.is_empty() {
-            return Err(Error::invalid("prompts", 0, "must be a whole number >= 1"));
-        }
+        require(!prompts.is_empty(), "prompts", 0, "must be a whole number >= 1")?;
         Ok(ScaleLandscape { prompts, scores })
     }
 
@@ -178,9 +176,7 @@ impl ScaleLandscape {
             let limit = prompt.prior.attention_limit(prompt.query.view(), beta)?;
             return Ok(limit.to_vec());
         };
-        if !beta.is_finite() {
-            return Err(Error::invalid("beta", beta, "must be a finite number"));
-        }
+        require(beta.is_finite(), "beta", beta, "must be a finite number")?;
         let top = |m: f64, s: &f64| f64::max(m, beta * s);
         let largest = scores.iter().fold(f64::NEG_INFINITY, top);
         let (mut sum, mut v) = (0.0, vec![0.0; prompt.query.len()]);

@@ -3,7 +3,7 @@
 
 use super::config::{Input, ModelConfig, Output, Positions};
 use super::parameters::{Model, read};
-use attnlab_core::error::{Error, Result, at_least};
+use attnlab_core::error::{Error, Result, at_least, require_shape};
 use attnlab_core::rng::Streams;
 use burn::tensor::Tensor;
 use burn::tensor::module::interpolate;
@@ -92,9 +92,7 @@ impl Model {
                 None => self.values(&spec.name)?,
             };
             let shape = [spec.rows, spec.columns];
-            if entries.len() != spec.rows * spec.columns {
-                return Err(Error::shape(&spec.name, entries.len(), format!("{shape:?}")));
-            }
+            require_shape(entries.len() == spec.rows * spec.columns, &spec.name, entries.len(), format!("{shape:?}"))?;
             values.push(self.device().tensor(entries, shape));
         }
         Ok(Model::assemble(config, self.device(), specs, values))

@@ -1,6 +1,6 @@
 //! Schedules: learning rate and curriculum as functions of the step.
 
-use attnlab_core::error::{Error, Result, non_negative, positive};
+use attnlab_core::error::{Error, Result, non_negative, positive, require};
 use attnlab_lab::experiment::ranges::Ranges;
 use serde::{Deserialize, Serialize};
 
@@ -88,9 +88,7 @@ impl Ramp {
             let allowed = format!("must be a whole number from 1 to {name}.to = {}", self.to);
             return Err(Error::invalid(format!("{name}.from"), self.from, allowed));
         }
-        if self.every == 0 {
-            return Err(Error::invalid(format!("{name}.every"), 0, "must be a whole number >= 1"));
-        }
+        require(self.every != 0, format!("{name}.every"), 0, "must be a whole number >= 1")?;
         Ok(())
     }
 }

@@ -110,16 +110,15 @@ fn check_basis(name: &str, u: &Array2<f64>, d: usize) -> Result<()> {
     require_shape(u.nrows() == d, name, u.dim(), format!("(d, p) with d = {d} as the tokens have"))?;
     require_shape(u.ncols() <= d, name, u.dim(), format!("at most d = {d} columns"))?;
     let defect = orthonormality_defect(std::slice::from_ref(u));
-    if defect > DEFECT {
-        return Err(Error::invalid(
-            format!("|U'U - I| of {name}"),
-            format!("{defect:.1e}"),
-            format!(
-                "must be at most {DEFECT:.0e}: the SNR needs orthonormal columns, such as \
+    require(
+        defect <= DEFECT,
+        format!("|U'U - I| of {name}"),
+        format!("{defect:.1e}"),
+        format!(
+            "must be at most {DEFECT:.0e}: the SNR needs orthonormal columns, such as \
                  numpy.linalg.qr(u)[0]"
-            ),
-        ));
-    }
+        ),
+    )?;
     Ok(())
 }
 

@@ -7,7 +7,7 @@
 use crate::theory::mixture::Clusters;
 use crate::theory::spherical::SphericalClusters;
 use crate::theory::{Prior, non_negative, positive, weights};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::linalg::{haar_basis, normal_matrix};
 use attnlab_core::rng::Streams;
 use attnlab_theory::dynamics::Example;
@@ -136,13 +136,9 @@ impl Denoising {
     /// # Errors
     /// Names the parameter, its value and what is allowed.
     pub fn validate(&self) -> Result<()> {
-        if self.context == 0 {
-            return Err(Error::invalid("L", 0, "must be a whole number >= 1"));
-        }
+        require(self.context != 0, "L", 0, "must be a whole number >= 1")?;
         positive("sigma_z2", self.sigma_z2)?;
-        if self.ambient == 0 {
-            return Err(Error::invalid("n", 0, "must be a whole number >= 1"));
-        }
+        require(self.ambient != 0, "n", 0, "must be a whole number >= 1")?;
         match &self.family {
             Family::Subspace { dim, sigma0_2 } => {
                 self.validate_dim(*dim, 1)?;

@@ -1,7 +1,7 @@
 //! The predictors that a denoiser is compared with, and their expected losses.
 
 use super::Prior;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use ndarray::{Array1, ArrayView1, ArrayView2};
 
 /// A prediction of the clean query from the prompt, or, for the last three, with the task known.
@@ -70,9 +70,7 @@ impl Predictor {
         sigma_z2: f64,
     ) -> Result<Array1<f64>> {
         let (n, tokens) = context.dim();
-        if tokens == 0 {
-            return Err(Error::invalid("L", 0, "must be a whole number >= 1"));
-        }
+        require(tokens != 0, "L", 0, "must be a whole number >= 1")?;
         if n != prior.ambient() || query.len() != n {
             let expected = format!("tokens and query of n = {} components", prior.ambient());
             return Err(Error::shape("prompt", (n, query.len()), expected));

@@ -3,7 +3,7 @@
 use super::mixture::{Clusters, Weight, check_query};
 use super::spherical::SphericalClusters;
 use super::{linear, positive, sphere};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::linalg::orthonormality_defect;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
@@ -173,9 +173,7 @@ impl Prior {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn attention_limit(&self, query: ArrayView1<f64>, beta: f64) -> Result<Array1<f64>> {
-        if !beta.is_finite() {
-            return Err(Error::invalid("beta", beta, "must be a finite number"));
-        }
+        require(beta.is_finite(), "beta", beta, "must be a finite number")?;
         check_query(query, self.ambient())?;
         match self {
             Prior::Gaussian { basis, variances } => {
