@@ -238,10 +238,7 @@ pub fn positive(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
 /// Refuses τ outside (0, 1].
 pub fn threshold(tau: &Bound<'_, PyAny>) -> PyResult<f64> {
     let tau = positive("tau", tau)?;
-    match tau <= 1.0 {
-        true => Ok(tau),
-        false => Err(Error::invalid("tau", tau, "must be a number in (0, 1]")).raised(),
-    }
+    if tau <= 1.0 { Ok(tau) } else { Err(Error::invalid("tau", tau, "must be a number in (0, 1]")).raised() }
 }
 
 /// The report as a dict, with the law beside it.

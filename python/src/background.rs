@@ -167,10 +167,7 @@ fn watched<T: Send + 'static>(
     std::thread::spawn(move || {
         let _under_way = under_way;
         DEPTH.set(depth);
-        let outcome = match forked {
-            true => on_threads(0, || work(&shared)),
-            false => work(&shared),
-        };
+        let outcome = if forked { on_threads(0, || work(&shared)) } else { work(&shared) };
         // Nobody listens any more after Ctrl-C.
         let _ = sender.send(outcome);
     });

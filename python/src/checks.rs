@@ -147,10 +147,7 @@ pub fn check_claim(
         until_decided,
         ..CheckOptions::default()
     };
-    let seeds = match mutants {
-        true => Some(whole("mutant_seeds", mutant_seeds, 1)?),
-        false => None,
-    };
+    let seeds = if mutants { Some(whole("mutant_seeds", mutant_seeds, 1)?) } else { None };
     run(py, report, move |meter| checked(&claim, &set, &options, seeds, meter))
 }
 

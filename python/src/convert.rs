@@ -146,10 +146,7 @@ fn nested(name: &str, value: &Bound<'_, PyAny>, deeper: usize) -> PyResult<Value
     }
     if let Ok(x) = value.cast::<PyFloat>() {
         let x = x.value();
-        return Ok(match x.is_finite() {
-            true => x.into(),
-            false => x.to_string().into(),
-        });
+        return Ok(if x.is_finite() { x.into() } else { x.to_string().into() });
     }
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(text.to_string().into());

@@ -25,10 +25,7 @@ fn compiled() -> &'static Catalogue {
 /// Returns the catalogue of every compiled claim and of those written in Python so far.
 pub fn catalogue() -> Catalogue {
     let written = WRITTEN.read().unwrap_or_else(PoisonError::into_inner);
-    match written.is_empty() {
-        true => compiled().clone(),
-        false => compiled().clone().with(room(written.clone())),
-    }
+    if written.is_empty() { compiled().clone() } else { compiled().clone().with(room(written.clone())) }
 }
 
 /// Returns a catalogue with the library's toy claim, for tests.

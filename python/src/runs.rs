@@ -285,10 +285,7 @@ pub fn figures_of(
     let catalogue = catalogue();
     run(py, None, move |_| {
         let run_folder = RunFolder::open(&folder, &catalogue)?;
-        let figures = match partial {
-            true => run_folder.partial_figures()?,
-            false => run_folder.figures()?,
-        };
+        let figures = if partial { run_folder.partial_figures()? } else { run_folder.figures()? };
         figures.iter().map(drawn).collect()
     })
 }

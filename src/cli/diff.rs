@@ -71,10 +71,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
             out.line(&line)?;
         }
     }
-    Ok(match comparison.changed() {
-        true => Status::Unexpected,
-        false => Status::Expected,
-    })
+    Ok(if comparison.changed() { Status::Unexpected } else { Status::Expected })
 }
 
 /// Returns the differences by kind, with a blank line after each kind, and the sentences about all.

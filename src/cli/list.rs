@@ -125,9 +125,10 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
 
 /// Runs `show`.
 pub fn show(args: &ShowArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    match args.json {
-        true => out.json(&shown(catalogue, &args.id)?)?,
-        false => show_entry(catalogue, &args.id, out)?,
+    if args.json {
+        out.json(&shown(catalogue, &args.id)?)?
+    } else {
+        show_entry(catalogue, &args.id, out)?
     }
     Ok(Status::Expected)
 }
@@ -162,9 +163,7 @@ fn show_entry(catalogue: &Catalogue, id: &str, out: &mut Out) -> Result<()> {
     match entry(catalogue, id)? {
         Shown::Claim(claim, formula) => {
             card::claim_lines(claim).iter().try_for_each(|l| out.line(l))?;
-            let Some(formula) = formula else {
-                return Ok(());
-            };
+            let Some(formula) = formula else { return Ok(()) };
             out.line("\nThe closed form of the same id:\n")?;
             show_formula(formula, out)
         }

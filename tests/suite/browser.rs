@@ -223,9 +223,7 @@ const WIDTHS: [u32; 3] = [360, 768, 1400];
 
 #[test]
 fn the_report_is_explored_at_three_widths() {
-    let Some(browser) = browser("browser::the_report_is_explored_at_three_widths") else {
-        return;
-    };
+    let Some(browser) = browser("browser::the_report_is_explored_at_three_widths") else { return };
     let (one, two, three, four) = ("aot.lemma1", "aot.theorem1", "aot.lemma3", "aot.mssa_is_mhsa");
     for width in WIDTHS {
         let probe = probed(browser, width, &[]);
@@ -259,9 +257,7 @@ fn the_report_is_explored_at_three_widths() {
 
 #[test]
 fn the_report_follows_the_readers_choice_of_dark() {
-    let Some(browser) = browser("browser::the_report_follows_the_readers_choice_of_dark") else {
-        return;
-    };
+    let Some(browser) = browser("browser::the_report_follows_the_readers_choice_of_dark") else { return };
     let light = |probe: &Value, name: &str| -> f64 {
         let numbers = probe[name].as_str().unwrap().split(|c: char| !c.is_ascii_digit());
         numbers.filter_map(|number| number.parse::<f64>().ok()).sum()
@@ -306,9 +302,7 @@ frame.src = "index.html";
 
 #[test]
 fn the_site_is_walked_by_clicks() {
-    let Some(browser) = browser("browser::the_site_is_walked_by_clicks") else {
-        return;
-    };
+    let Some(browser) = browser("browser::the_site_is_walked_by_clicks") else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     for file in written(|report| site(report, None)) {
@@ -361,9 +355,7 @@ frame.src = "live.html";
 
 #[test]
 fn a_page_that_reloads_itself_keeps_its_view() {
-    let Some(browser) = browser("browser::a_page_that_reloads_itself_keeps_its_view") else {
-        return;
-    };
+    let Some(browser) = browser("browser::a_page_that_reloads_itself_keeps_its_view") else { return };
     let curve = TrainingCurve::new(3000, &[600, 1200], &[2.0, 1.0], &[]);
     let run = RunUnderWay {
         folder: "/a/folder/with/a/name/that/is/longer/than/a/telephone/is/wide/and/has/no/space".into(),
@@ -391,9 +383,7 @@ fn a_page_that_reloads_itself_keeps_its_view() {
 
 #[test]
 fn the_report_is_drawn() {
-    let Some(browser) = browser("browser::the_report_is_drawn") else {
-        return;
-    };
+    let Some(browser) = browser("browser::the_report_is_drawn") else { return };
     let folder = tempfile::tempdir().unwrap();
     let profile = folder.path().join("profile");
     let shot = |name: &str, text: &str| -> Vec<u8> {

@@ -95,10 +95,7 @@ fn tree(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = vec![];
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => files.extend(tree(&path)),
-            false => files.push((path.clone(), fs::read(&path).unwrap())),
-        }
+        if path.is_dir() { files.extend(tree(&path)) } else { files.push((path.clone(), fs::read(&path).unwrap())) }
     }
     files.sort();
     files

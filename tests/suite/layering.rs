@@ -386,9 +386,7 @@ fn used_modules(code: &str, depth: usize) -> BTreeSet<String> {
 
 /// The first names of a path or of a `{..}` group of paths.
 fn first_names(rest: &str) -> Vec<String> {
-    let Some(group) = rest.strip_prefix('{') else {
-        return vec![first_name(rest)];
-    };
+    let Some(group) = rest.strip_prefix('{') else { return vec![first_name(rest)] };
     let (mut depth, mut names, mut start) = (0, vec![], 0);
     for (i, c) in group.char_indices() {
         match c {

@@ -18,12 +18,8 @@ pub fn same(a: &str, b: &str) -> bool {
 
 /// Decides whether a line is the [`same`] as a pattern, in which `[..]` stands for any text.
 pub fn fits(pattern: &str, line: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once("[..]") else {
-        return same(pattern, line);
-    };
-    let Some(length) = beginning(first, line) else {
-        return false;
-    };
+    let Some((first, rest)) = pattern.split_once("[..]") else { return same(pattern, line) };
+    let Some(length) = beginning(first, line) else { return false };
     // A number is found whole.
     let within_number = |start: usize| {
         rest.starts_with(|c: char| c.is_ascii_digit())
@@ -91,9 +87,7 @@ fn number_length(bytes: &[u8]) -> usize {
 /// Decides whether two printed numbers are equal up to rounding. Whole numbers are counts and settings, without
 /// rounding.
 fn equal(a: &str, b: &str) -> bool {
-    let (Ok(x), Ok(y)) = (a.parse::<f64>(), b.parse::<f64>()) else {
-        return false;
-    };
+    let (Ok(x), Ok(y)) = (a.parse::<f64>(), b.parse::<f64>()) else { return false };
     let whole = |number: &str| !number.contains(['.', 'e']);
     if whole(a) && whole(b) {
         return x == y;

@@ -165,9 +165,7 @@ impl Gpu {
         if options.hardware_only {
             adapters.retain(|(report, _)| !report.software());
         }
-        let Some((report, adapter)) = adapters.into_iter().next() else {
-            return Err(Error::Gpu(none_text()));
-        };
+        let Some((report, adapter)) = adapters.into_iter().next() else { return Err(Error::Gpu(none_text())) };
         let wanted = options.precision != Precision::Single;
         let units = matrix_units(&adapter).filter(|_| wanted);
         let offered = adapter.limits();

@@ -417,9 +417,7 @@ impl<'a> Work<'a> {
 
     /// Waits for the oldest submission and updates the rate from its duration.
     fn land(&mut self) -> Result<()> {
-        let Some(flight) = self.flying.pop_front() else {
-            return Ok(());
-        };
+        let Some(flight) = self.flying.pop_front() else { return Ok(()) };
         self.gpu.wait(Some(flight.index))?;
         let seconds = self.landed.elapsed().as_secs_f64().max(1e-6);
         self.landed = Instant::now();

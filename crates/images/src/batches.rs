@@ -66,9 +66,7 @@ impl ImageBatches<'_> {
     fn batch(&self, streams: &Streams, places: &[(u64, usize)]) -> Result<ImageBatch> {
         let make = |(epoch, index): &(u64, usize)| self.tokens(streams, *epoch, *index);
         let made: Vec<Array2<f32>> = places.par_iter().map(make).collect::<Result<_>>()?;
-        let Some(first) = made.first() else {
-            return Err(Error::invalid("images", 0, "must be at least one"));
-        };
+        let Some(first) = made.first() else { return Err(Error::invalid("images", 0, "must be at least one")) };
         let (length, tokens) = first.dim();
         let mut batch = Array3::zeros((made.len(), tokens, length));
         for ((mut to, from), (_, index)) in batch.axis_iter_mut(Axis(0)).zip(&made).zip(places) {

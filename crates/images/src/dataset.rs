@@ -199,9 +199,7 @@ pub(crate) fn check_label(label: usize, classes: usize) -> Result<()> {
 /// Refuses labels without a name and classes without images; returns the names. Since every class has an image, the
 /// number of classes is at most the number of labels, whatever a file says.
 pub(crate) fn check_classes(labels: &[usize], names: Option<Vec<String>>) -> Result<Vec<String>> {
-    let Some(most) = labels.iter().max() else {
-        return Err(Error::invalid("images", 0, "must be at least one"));
-    };
+    let Some(most) = labels.iter().max() else { return Err(Error::invalid("images", 0, "must be at least one")) };
     let classes = names.as_ref().map_or(labels.len(), Vec::len);
     if *most >= classes {
         let requirement = match names {

@@ -68,10 +68,7 @@ pub struct OpenedImages {
 /// A path that does not exist or has none of the kinds, with the list of them; every error of the reader that was
 /// chosen.
 pub fn open(path: &Path) -> Result<OpenedImages> {
-    match is_folder(path)? {
-        true => open_folder(path),
-        false => open_file(path),
-    }
+    if is_folder(path)? { open_folder(path) } else { open_file(path) }
 }
 
 fn opened<T: LabelledImages + 'static>(path: &Path, kind: DatasetKind, read: Remarked<T>) -> OpenedImages {
@@ -153,10 +150,7 @@ fn open_folder(path: &Path) -> Result<OpenedImages> {
     }
     let (ten, hundred) = cifar::training_files(path)?;
     if !ten.is_empty() || !hundred.is_empty() {
-        let kind = match ten.is_empty() {
-            false => DatasetKind::Cifar10,
-            true => DatasetKind::Cifar100,
-        };
+        let kind = if ten.is_empty() { DatasetKind::Cifar100 } else { DatasetKind::Cifar10 };
         return Ok(opened(path, kind, cifar::open_folder(path)?));
     }
     if !shards::files(path)?.is_empty() {

@@ -29,10 +29,7 @@ pub fn mix_up_weight(alpha: f64, generator: &mut Generator) -> Result<f64> {
     if alpha == 0.0 {
         return Ok(1.0);
     }
-    let law = match (1e-3..=1e3).contains(&alpha) {
-        true => Beta::new(alpha, alpha).ok(),
-        false => None,
-    };
+    let law = if (1e-3..=1e3).contains(&alpha) { Beta::new(alpha, alpha).ok() } else { None };
     match law {
         Some(law) => Ok(law.sample(generator)),
         None => Err(Error::invalid("alpha", alpha, "must be 0, or a number from 0.001 to 1000")),

@@ -324,9 +324,7 @@ impl Work<'_> {
     ) -> Result<Found> {
         let params = Params::resolve(&claim.schema(), set)?;
         let cell = attnlab_core::rng::hash(format!("{name}/{}", params.cell()).as_bytes());
-        let Some(store) = &self.store else {
-            return compute(&self.checks, self.progress);
-        };
+        let Some(store) = &self.store else { return compute(&self.checks, self.progress) };
         let stored = self.rows.iter().find(|r| r.cell == store::cell_name(cell) && r.trial == number);
         let restored = stored.map(|row| report::restore(row, self.catalogue));
         let verdict = match restored {

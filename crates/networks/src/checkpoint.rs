@@ -42,10 +42,7 @@ impl Checkpoint {
     /// file; a tensor that two files have; two files of a folder that could both be its network.
     pub fn open(path: &Path) -> Result<Self> {
         let mut checkpoint = Checkpoint { path: path.to_path_buf(), files: vec![], places: BTreeMap::new() };
-        let index = match path.is_dir() {
-            true => ShardIndex::of_folder(path)?,
-            false => None,
-        };
+        let index = if path.is_dir() { ShardIndex::of_folder(path)? } else { None };
         let trained = training::newest(path)?;
         let shards = match (&index, &trained) {
             (Some(index), _) => index.files(),
@@ -98,9 +95,7 @@ impl Checkpoint {
         }
         let mut by_step: BTreeMap<u64, &PathBuf> = BTreeMap::new();
         for path in &places {
-            let Some(step) = crate::names::own_step(path) else {
-                continue;
-            };
+            let Some(step) = crate::names::own_step(path) else { continue };
             if let Some(other) = by_step.insert(step, path) {
                 let problem = format!(
                     "step = {step}: must be that of one checkpoint; {} has it too. Give one of the two, or rename one",

@@ -6,9 +6,7 @@ use std::path::Path;
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else {
-        return false;
-    };
+    let Some(mut rest) = name.strip_prefix(first) else { return false };
     let mut parts: Vec<&str> = parts.collect();
     let Some(last) = parts.pop() else {
         // No star.
@@ -154,10 +152,7 @@ fn step_in(name: &str) -> Option<u64> {
     }
     // A shard of several, "model-00001-of-00002", and a seed, "multiberts-seed_3", are no steps.
     let (before, last) = lower.rsplit_once(['-', '_'])?;
-    match before.ends_with("-of") || before.ends_with("seed") {
-        true => None,
-        false => last.parse().ok(),
-    }
+    if before.ends_with("-of") || before.ends_with("seed") { None } else { last.parse().ok() }
 }
 
 /// A number at the beginning of a text, and what follows it.

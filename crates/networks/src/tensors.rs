@@ -138,9 +138,7 @@ impl TensorFile {
         }
         let bad = |problem: String| content(self.path(), format!("{name}: {problem}"));
         let shape = self.shape(name)?;
-        let [rows, columns] = shape[..] else {
-            return Err(bad(format!("must be a matrix; its shape is {shape:?}")));
-        };
+        let [rows, columns] = shape[..] else { return Err(bad(format!("must be a matrix; its shape is {shape:?}"))) };
         let entries = (rows * columns) as u64;
         memory::ensure(&format!("reading {name}"), entries.saturating_mul(16))?;
         if let TensorFile::Gguf(file) = self {
@@ -249,9 +247,7 @@ fn narrowed(kind: Dtype, bytes: &[u8], values: &mut Vec<f32>) -> std::result::Re
 
 /// Refuses numbers that are not finite, with the place of the first.
 pub(crate) fn finite(shape: &[usize], values: &[f32]) -> std::result::Result<(), String> {
-    let Some(i) = values.iter().position(|x| !x.is_finite()) else {
-        return Ok(());
-    };
+    let Some(i) = values.iter().position(|x| !x.is_finite()) else { return Ok(()) };
     let mut place = vec![];
     let mut rest = i;
     for size in shape.iter().rev() {

@@ -54,10 +54,7 @@ pub fn read_bytes(path: &Path, most: u64, advice: &'static str) -> Result<Vec<u8
         })?;
         bytes = text;
     }
-    match bytes.len() as u64 > most {
-        true => Err(large("more".into())),
-        false => Ok(bytes),
-    }
+    if bytes.len() as u64 > most { Err(large("more".into())) } else { Ok(bytes) }
 }
 
 /// Returns the length (bytes) of a file that can be read more than once.

@@ -274,9 +274,7 @@ fn noise(c: f64, tokens: usize, dim: usize) -> f64 {
 /// decided in f64.
 #[test]
 fn horizons_in_half_precision_are_the_cpus() {
-    let (Some(half), Some(single)) = (half(), gpu()) else {
-        return;
-    };
+    let (Some(half), Some(single)) = (half(), gpu()) else { return };
     let shapes: [(&[usize], &[usize], f64, f64); 4] = [
         (&[500, 500], &[200, 200], noise(0.125, 1000, 200), 0.55),
         (&[300, 700, 301], &[40, 100, 60], noise(0.25, 1301, 60), 0.7),
@@ -306,9 +304,7 @@ fn horizons_in_half_precision_are_the_cpus() {
 /// Where the adapter has matrix units, they agree with f64 within the bound and are used.
 #[test]
 fn matrix_units_are_used_where_they_are_right() {
-    let Some(gpu) = open(&Options::default()) else {
-        return;
-    };
+    let Some(gpu) = open(&Options::default()) else { return };
     let products = gpu.products();
     assert!(!products.contains("fail"), "{products}");
     let wanted = "16x16x16 F16 -> F32".to_string();
@@ -361,9 +357,7 @@ fn horizons_are_the_cpus() {
     ];
     let whole = gpu();
     let split = narrow(160_000);
-    let (Some(whole), Some(split)) = (whole, split) else {
-        return;
-    };
+    let (Some(whole), Some(split)) = (whole, split) else { return };
     for (trial, (counts, dims, delta, tau)) in shapes.into_iter().enumerate() {
         let m = mixture(counts, dims, delta);
         for k in 0..counts.len() {
@@ -416,9 +410,7 @@ fn the_horizon_of_20000_tokens_is_the_cpus() {
 /// Two runs, on two devices even, give the same bits.
 #[test]
 fn two_runs_give_the_same_bits() {
-    let (Some(first), Some(second)) = (gpu(), open(&SINGLE)) else {
-        return;
-    };
+    let (Some(first), Some(second)) = (gpu(), open(&SINGLE)) else { return };
     let y = tokens(70, 700, 3.0, 12);
     for phi in phis() {
         let layer = layer(phi, Mask::None, false);

@@ -98,9 +98,7 @@ fn a_weight_in_wgsl_is_all_that_an_entrywise_one_needs() {
 /// This test has its own device, since a device that failed once reports its error again.
 #[test]
 fn wgsl_that_does_not_compile_is_an_error() {
-    let Some(gpu) = super::passes::open(&attnlab_gpu::Options::default()) else {
-        return;
-    };
+    let Some(gpu) = super::passes::open(&attnlab_gpu::Options::default()) else { return };
     let wrong = SquaredRelu { weight: "fn weight(score: f32) -> f32 { return scoree; }" };
     let refused = gpu.stream_head(&Mssa::new(wrong, 0.5), tokens(3, 20).view());
     let text = refused.unwrap_err().to_string();

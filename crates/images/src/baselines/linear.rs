@@ -69,9 +69,7 @@ impl LinearClassifier {
                 break;
             }
             let step = problem.newton_step(&state);
-            let Some((next, there)) = problem.search(&weights, &state, &step) else {
-                break;
-            };
+            let Some((next, there)) = problem.search(&weights, &state, &step) else { break };
             (weights, state) = (next, there);
             largest = state.largest();
         }
@@ -97,10 +95,7 @@ impl LinearClassifier {
     pub fn predict(&self, features: ArrayView2<f32>) -> Result<Vec<usize>> {
         let scores = self.scores(features)?;
         let best = |column: ndarray::ArrayView1<f64>| {
-            let better = |best: usize, (c, score): (usize, &f64)| match *score > column[best] {
-                true => c,
-                false => best,
-            };
+            let better = |best: usize, (c, score): (usize, &f64)| if *score > column[best] { c } else { best };
             column.iter().enumerate().fold(0, better)
         };
         Ok(scores.columns().into_iter().map(best).collect())

@@ -72,9 +72,7 @@ pub fn open(files: &[PathBuf], labels: CifarLabels) -> Result<Remarked<StoredIma
     for path in files {
         records(path, labels, &mut levels, &mut targets)?;
     }
-    let Some(first) = files.first() else {
-        return Err(content(Path::new(""), "files = []: must be at least one"));
-    };
+    let Some(first) = files.first() else { return Err(content(Path::new(""), "files = []: must be at least one")) };
     let classes = usize::from(labels.ranges()[labels.place()]);
     let names_path = first.with_file_name(labels.names_file());
     let mut remarks = vec![];
@@ -190,9 +188,7 @@ const MAX_NAMES_BYTES: u64 = 1 << 20;
 
 fn names(path: &Path, classes: usize) -> Result<Vec<String>> {
     let text = String::from_utf8(read_whole(path, MAX_NAMES_BYTES)?);
-    let Ok(text) = text else {
-        return Err(content(path, "names = no UTF-8: must be UTF-8. Fetch the file again"));
-    };
+    let Ok(text) = text else { return Err(content(path, "names = no UTF-8: must be UTF-8. Fetch the file again")) };
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let names: Vec<String> = lines.map(String::from).collect();
     if names.len() != classes {

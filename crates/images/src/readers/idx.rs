@@ -16,9 +16,7 @@ use std::path::{Path, PathBuf};
 /// other numbers of labels than of images; a class without images.
 pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
     let (sizes, levels) = array(images, 3)?;
-    let [count, height, width] = sizes[..] else {
-        return Err(content(images, "dimensions = wrong: must be 3"));
-    };
+    let [count, height, width] = sizes[..] else { return Err(content(images, "dimensions = wrong: must be 3")) };
     let levels = Array4::from_shape_vec((count, 1, height, width), levels);
     let levels = levels.map_err(|e| content(images, e.to_string()))?;
     let (_, classes) = array(labels, 1)?;

@@ -50,10 +50,7 @@ impl TarShards {
     /// A file that is no tar file or cut short; an image without class or a class without image; two entries of a key
     /// and kind; a class that is no number; classes without images between others.
     pub fn open(path: &Path) -> Result<Remarked<Self>> {
-        let shards = match path.is_dir() {
-            true => files(path)?,
-            false => vec![path.to_path_buf()],
-        };
+        let shards = if path.is_dir() { files(path)? } else { vec![path.to_path_buf()] };
         if shards.is_empty() {
             let problem = "shards = 0: must be at least one .tar file. Give a folder with shards";
             return Err(content(path, problem));

@@ -130,10 +130,7 @@ impl Transform {
             }
             Transform::RandomFlip { probability } => {
                 check_probability(*probability)?;
-                match generator.random::<f64>() < *probability {
-                    true => Ok(flip(image)),
-                    false => Ok(image.clone()),
-                }
+                if generator.random::<f64>() < *probability { Ok(flip(image)) } else { Ok(image.clone()) }
             }
             Transform::RandAugment(settings) => settings.apply(image, generator),
             Transform::Normalise { means, deviations } => normalise(image, means, deviations),

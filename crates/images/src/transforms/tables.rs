@@ -57,10 +57,7 @@ pub fn posterise(image: &Image, bits: u32) -> Result<Image> {
 /// [`Error::Invalid`] for real intensities, or a threshold that is NaN.
 pub fn solarise(image: &Image, threshold: f64) -> Result<Image> {
     require(!threshold.is_nan(), "threshold", threshold, "must be a number")?;
-    let table = |level: usize| match (level as f64) < threshold {
-        true => level as u8,
-        false => 255 - level as u8,
-    };
+    let table = |level: usize| if (level as f64) < threshold { level as u8 } else { 255 - level as u8 };
     by_channel(image, |_| std::array::from_fn(table))
 }
 

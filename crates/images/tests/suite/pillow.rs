@@ -163,9 +163,7 @@ fn resized_images_are_those_of_pillow() {
     let mut compared = 0;
     for (name, record) in &records.0 {
         let words: Vec<&str> = name.split(' ').collect();
-        let ([source, filter, height, width], Record::Image(expected)) = (&words[..], record) else {
-            continue;
-        };
+        let ([source, filter, height, width], Record::Image(expected)) = (&words[..], record) else { continue };
         let filter = match *filter {
             "bilinear" => Resampling::Bilinear,
             "bicubic" => Resampling::Bicubic,
@@ -184,9 +182,7 @@ fn decoded_files_are_those_of_pillow() {
     let records = Records::read();
     let mut worst = BTreeMap::new();
     for (name, record) in &records.0 {
-        let (Some(name), Record::File(bytes)) = (name.strip_prefix("file "), record) else {
-            continue;
-        };
+        let (Some(name), Record::File(bytes)) = (name.strip_prefix("file "), record) else { continue };
         let image = decode(bytes).unwrap();
         assert!(matches!(image.pixels(), Pixels::Bytes(_)));
         let expected = records.image(&format!("decoded {name}"));

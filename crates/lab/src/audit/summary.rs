@@ -141,9 +141,7 @@ impl Summary {
 
     /// Says in one sentence how many verdicts were false alarms, and how many the level allows.
     pub fn alarm_sentence(&self) -> String {
-        let Some(rate) = self.false_alarm_rate() else {
-            return "No verdict rests on a level.".into();
-        };
+        let Some(rate) = self.false_alarm_rate() else { return "No verdict rests on a level.".into() };
         let percent = |share: f64| number((1e4 * share).round() / 100.0);
         format!(
             "False alarms: {} of {} settings at which a true statement was judged by trials at the level .95, \

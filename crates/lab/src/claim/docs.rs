@@ -60,9 +60,7 @@ pub fn discrepancies(claims: &[Arc<dyn Claim>]) -> String {
     );
     for claim in claims {
         let sheet = claim.sheet();
-        let Some(print) = &sheet.print else {
-            continue;
-        };
+        let Some(print) = &sheet.print else { continue };
         _ = write!(page, "\n## `{}`: {}\n\n", sheet.id, sheet.title);
         line(&mut page, &format!("*{}*", sheet.source()));
         quote(&mut page, &sheet.statement);
@@ -125,9 +123,7 @@ fn arrays(claim: &dyn Claim) -> String {
 }
 
 fn hypotheses(claim: &dyn Claim) -> String {
-    let Ok(params) = Params::resolve(&claim.schema(), &Default::default()) else {
-        return String::new();
-    };
+    let Ok(params) = Params::resolve(&claim.schema(), &Default::default()) else { return String::new() };
     let hypotheses = claim.hypotheses(&params);
     if hypotheses.is_empty() {
         return String::new();

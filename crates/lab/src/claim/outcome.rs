@@ -100,9 +100,7 @@ impl Outcome {
     /// Returns the distance by which a gap is over its line, lhs − rhs − tol or |lhs − rhs| − tol; > 0 where
     /// it fails, infinite where a side is NaN. None for other outcomes.
     pub fn excess(&self) -> Option<f64> {
-        let Outcome::Gap { lhs, rhs, tol, relation, .. } = self else {
-            return None;
-        };
+        let Outcome::Gap { lhs, rhs, tol, relation, .. } = self else { return None };
         let apart = match relation {
             Relation::Equal => (lhs - rhs).abs(),
             Relation::AtMost => lhs - rhs,
@@ -166,9 +164,7 @@ pub enum Side {
 impl Side {
     /// Returns `true` if trials on this side can give a verdict that `supports` a promised mean.
     pub(super) fn decides(self, supports: bool, promise: Promise) -> bool {
-        let Promise::MeanIn(low, high) = promise else {
-            return self == Side::Exact;
-        };
+        let Promise::MeanIn(low, high) = promise else { return self == Side::Exact };
         match self {
             Side::Exact => true,
             // An upper bound below the band refutes; one that is "at most" the upper end supports.

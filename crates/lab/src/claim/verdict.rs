@@ -317,9 +317,7 @@ fn worst<'a>(failing: impl Iterator<Item = &'a Outcome>) -> Witness {
             farthest = Some((outcome, excess));
         }
     }
-    let Some((outcome, excess)) = farthest else {
-        return Witness::new();
-    };
+    let Some((outcome, excess)) = farthest else { return Witness::new() };
     let mut witness = outcome.witness().clone();
     if excess.is_finite() {
         witness.insert("over_by".into(), excess.into());

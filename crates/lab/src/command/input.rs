@@ -77,9 +77,7 @@ fn read_object(path: &Path) -> Result<Map<String, Value>> {
 /// Parses `name=value`: the value as JSON where it is JSON, as text where it is a word without quotes.
 fn parse_setting(setting: &str) -> Result<(String, Value)> {
     let allowed = "must be NAME=VALUE, such as --set tokens=2000";
-    let Some((name, text)) = setting.split_once('=') else {
-        return Err(Error::invalid("set", setting, allowed));
-    };
+    let Some((name, text)) = setting.split_once('=') else { return Err(Error::invalid("set", setting, allowed)) };
     let (name, text) = (name.trim(), text.trim());
     require(!name.is_empty() && !text.is_empty(), "set", setting, allowed)?;
     let value = match serde_json::from_str(text) {

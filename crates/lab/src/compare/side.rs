@@ -210,9 +210,7 @@ impl JudgedRun {
             );
             return Err(Error::Content { path: path.to_path_buf(), problem });
         }
-        let Some((claim, _)) = run.plan.claim() else {
-            return Ok(());
-        };
+        let Some((claim, _)) = run.plan.claim() else { return Ok(()) };
         let build = match self.builds.as_slice() {
             [one] => Some(one.clone()),
             _ => None,

@@ -236,9 +236,7 @@ pub fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Ser
 /// assert_eq!(span(&[7, 7]), "7");
 /// ```
 pub fn span<T: Copy + PartialOrd + std::fmt::Display>(values: &[T]) -> String {
-    let Some(first) = values.first().copied() else {
-        return "none".into();
-    };
+    let Some(first) = values.first().copied() else { return "none".into() };
     let (low, high) = values
         .iter()
         .fold((first, first), |(low, high), v| (if *v < low { *v } else { low }, if *v > high { *v } else { high }));

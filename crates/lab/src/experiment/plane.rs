@@ -62,9 +62,7 @@ fn ascending(values: impl Iterator<Item = f64>) -> Vec<f64> {
 pub fn finer(values: &[f64], scale: Scale, count: usize) -> Vec<f64> {
     let place = |v: f64| if scale == Scale::Log { v.ln() } else { v };
     let back = |v: f64| if scale == Scale::Log { v.exp() } else { v };
-    let (Some(first), Some(last)) = (values.first(), values.last()) else {
-        return vec![];
-    };
+    let (Some(first), Some(last)) = (values.first(), values.last()) else { return vec![] };
     let (a, b) = (place(*first), place(*last));
     let at = |i: usize| back(a + (b - a) * i as f64 / (count.max(2) - 1) as f64);
     (0..count.max(2)).map(at).collect()

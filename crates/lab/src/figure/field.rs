@@ -105,9 +105,7 @@ pub(super) fn edges(middles: &[f64], scale: Scale) -> Vec<f64> {
     let log = scale == Scale::Log;
     let place = |v: &f64| if log { v.ln() } else { *v };
     let m: Vec<f64> = middles.iter().map(place).collect();
-    let Some((first, last)) = m.first().zip(m.last()) else {
-        return vec![];
-    };
+    let Some((first, last)) = m.first().zip(m.last()) else { return vec![] };
     // A single cell is given some width: half a unit, or half a decade.
     let alone = if log { 0.5 * 10_f64.ln() } else { 0.5 };
     let step = |pair: Option<&[f64]>| pair.map_or(alone, |p| (p[1] - p[0]) / 2.0);

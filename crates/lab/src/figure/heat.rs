@@ -16,9 +16,7 @@ const BEYOND: f64 = 0.75 * BAR;
 
 /// Draws cells and their hatching, and the colour bar where the panel has one.
 pub fn map(canvas: &mut Canvas, placed: &Placed, heat: &Heat) {
-    let Some(bar) = &placed.bar else {
-        return;
-    };
+    let Some(bar) = &placed.bar else { return };
     let Frame { left, top, right, bottom } = placed.frame;
     let x = |v: &f64| left + placed.x.place(*v).clamp(0.0, 1.0) * (right - left);
     let y = |v: &f64| bottom - placed.y.place(*v).clamp(0.0, 1.0) * (bottom - top);

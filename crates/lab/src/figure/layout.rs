@@ -190,9 +190,7 @@ fn one_bar(row: &[Panel]) -> bool {
 
 /// Returns whether a panel's map holds values below the lower and above the upper end of its bar.
 fn past_ends(((_, _, bar), panel): (&(Ruler, Ruler, Option<Ruler>), &Panel)) -> (bool, bool) {
-    let Some((bar, heat)) = bar.as_ref().zip(panel.heat.as_ref()) else {
-        return (false, false);
-    };
+    let Some((bar, heat)) = bar.as_ref().zip(panel.heat.as_ref()) else { return (false, false) };
     let places = || heat.cells.iter().flatten().map(|c| bar.place(c.value));
     // A hundred-thousandth is rounding, not a value beyond the end.
     let slack = 1e-5;

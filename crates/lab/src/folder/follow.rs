@@ -230,9 +230,7 @@ fn trainings(run: &RunFolder) -> Result<Vec<TrainingUnderWay>> {
     let cells = &run.plan.cells;
     let mut curves = vec![];
     for (folder, (cell, trial)) in trials_with_checkpoints(&run.path)? {
-        let Some(place) = cells.table().place(cell).filter(|_| !run.stored.holds(cell, trial)) else {
-            continue;
-        };
+        let Some(place) = cells.table().place(cell).filter(|_| !run.stored.holds(cell, trial)) else { continue };
         curves.extend(TrainingCurve::read(&folder)?.map(|curve| (place, trial, curve)));
     }
     if curves.is_empty() {

@@ -214,10 +214,7 @@ pub fn rows(folder: &Path, catalogue: &Catalogue) -> Result<Stored> {
 pub fn repair(folder: &Path, catalogue: &Catalogue, apply: bool) -> Result<Repair> {
     let manifest = Manifest::of_folder(folder)?;
     let frame = frame_of(&manifest, catalogue)?;
-    match apply {
-        true => Repair::apply(folder, &frame),
-        false => Repair::find(folder, &frame),
-    }
+    if apply { Repair::apply(folder, &frame) } else { Repair::find(folder, &frame) }
 }
 
 /// Returns `true` if a file of rows in the folder is not empty.

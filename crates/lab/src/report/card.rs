@@ -119,10 +119,7 @@ fn figures(report: &Report, links: &Links, i: usize) -> String {
         };
         entries.push(links.to_figures(paper, &words));
     }
-    match entries.is_empty() {
-        true => String::new(),
-        false => format!("<dt>Figures</dt><dd>{}</dd>", entries.join(", ")),
-    }
+    if entries.is_empty() { String::new() } else { format!("<dt>Figures</dt><dd>{}</dd>", entries.join(", ")) }
 }
 
 fn hypotheses(page: &mut String, check: &CheckReport) {
@@ -171,9 +168,7 @@ fn evidence(page: &mut String, checked: &Checked, level: &Level) {
 
 /// Writes the mutants as rows of a forest plot.
 fn mutant_rows(page: &mut String, mutants: &[&MutantResult]) {
-    let Some(first) = mutants.first() else {
-        return;
-    };
+    let Some(first) = mutants.first() else { return };
     put!(
         page,
         "<h3>Mutants</h3><p>False variants, which the check must refute: <code class=\"command\">{}</code></p>\

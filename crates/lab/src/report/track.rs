@@ -99,9 +99,7 @@ impl Track {
     }
 
     fn band(&self, page: &mut String) {
-        let Some(promised) = self.promised else {
-            return;
-        };
+        let Some(promised) = self.promised else { return };
         let last = if self.share { 1.0 } else { f64::INFINITY };
         let [a, b] = promised.map(|x| self.place(x.min(last)));
         let width = b - a;
@@ -128,9 +126,7 @@ impl Track {
 /// Returns the range of estimates that the statement promises, and `true` if they are shares of trials that hold.
 fn range(checked: &Checked) -> (Option<[f64; 2]>, bool) {
     let claim = &*checked.claim;
-    let Ok(params) = Params::resolve(&claim.schema(), &checked.report.parameters) else {
-        return (None, false);
-    };
+    let Ok(params) = Params::resolve(&claim.schema(), &checked.report.parameters) else { return (None, false) };
     let promised = match claim.promise(&params) {
         Promise::MeanIn(low, high) => Some([low, high]),
         // No promise bounds a share from above: 1 is the end of its scale.

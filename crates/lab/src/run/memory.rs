@@ -69,9 +69,7 @@ fn group_folders(text: &str) -> Vec<(PathBuf, &'static GroupFiles)> {
     for line in text.lines() {
         // `0::/path` in version 2, `9:memory:/path` in version 1.
         let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
-            continue;
-        };
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
         let files = match controllers {
             "" => &VERSION_2,
             list if list.split(',').any(|name| name == "memory") => &VERSION_1,

@@ -27,13 +27,9 @@ pub const IN_TRIAL: &str = "ATTNLAB_TEST_PAUSE_IN_TRIAL";
 /// # Errors
 /// [`Error::Invalid`] for a variable that is not a whole number.
 pub(super) fn before_next(variable: &str, written: u64, stopped: impl Fn() -> bool) -> Result<()> {
-    let Some(value) = std::env::var_os(variable) else {
-        return Ok(());
-    };
+    let Some(value) = std::env::var_os(variable) else { return Ok(()) };
     let value = value.to_string_lossy();
-    let Ok(limit) = value.parse::<u64>() else {
-        return Err(Error::invalid(variable, value, "must be a whole number"));
-    };
+    let Ok(limit) = value.parse::<u64>() else { return Err(Error::invalid(variable, value, "must be a whole number")) };
     while written >= limit && !stopped() {
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -250,9 +250,7 @@ fn order_of_expressions<'a>(axes: &'a Axes, fixed: &Map<String, Value>) -> Resul
         })
     };
     for (name, axis) in axes {
-        let Axis::Computed(expression) = axis else {
-            continue;
-        };
+        let Axis::Computed(expression) = axis else { continue };
         let known = |n: &str| axes.iter().any(|(a, _)| a == n) || fixed.contains_key(n);
         if let Some(unknown) = expression.names().into_iter().find(|n| !known(n)) {
             let names = axes.iter().map(|(n, _)| n.as_str()).filter(|n| n != name);

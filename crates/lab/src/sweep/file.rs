@@ -133,9 +133,7 @@ impl Sweep {
     /// When its settings are not those of a sweep of this version.
     pub fn of_manifest(manifest: &Manifest) -> Result<Option<Self>> {
         let mut settings = manifest.settings.clone();
-        let Some(Value::Array(pairs)) = settings.remove(AXES) else {
-            return Ok(None);
-        };
+        let Some(Value::Array(pairs)) = settings.remove(AXES) else { return Ok(None) };
         let mut axes = Map::new();
         for pair in &pairs {
             let before = match pair.as_array().map(Vec::as_slice) {

@@ -45,9 +45,7 @@ const ALL_PANELS: usize = 48;
 /// # Errors
 /// A combination that cannot be computed.
 pub fn figures(plan: &Plan, cells: &[CellMark]) -> Result<Vec<Figure>> {
-    let (Some((claim, _)), Some(product)) = (plan.claim(), plan.product()) else {
-        return Ok(vec![]);
-    };
+    let (Some((claim, _)), Some(product)) = (plan.claim(), plan.product()) else { return Ok(vec![]) };
     let axes = (0..product.axes()).filter_map(|axis| Free::new(product, axis));
     let varying: Vec<Free> = axes.collect();
     let numeric = longest(&varying);
@@ -305,9 +303,7 @@ impl Story {
 fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
     let find = |i: usize, j: usize| group.cells[i * y.length() + j];
     let cell = |i, j| {
-        let Some((cell, e)) = find(i, j).and_then(|c| Some((c, c.estimate?))) else {
-            return Cell::of(f64::NAN);
-        };
+        let Some((cell, e)) = find(i, j).and_then(|c| Some((c, c.estimate?))) else { return Cell::of(f64::NAN) };
         Cell::of(e).hatched_if(cell.verdict == VerdictKind::Inconclusive)
     };
     let (xs, ys) = (x.numbers(), y.numbers());

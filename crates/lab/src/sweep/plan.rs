@@ -164,9 +164,7 @@ impl Plan {
     /// # Errors
     /// Those of the experiment, with the values of the axes.
     pub fn ready(&self) -> Result<()> {
-        let Work::Experiments(pieces) = &self.work else {
-            return Ok(());
-        };
+        let Work::Experiments(pieces) = &self.work else { return Ok(()) };
         let ready = |piece: &Piece| piece.experiment.ready().map_err(|e| e.during(&piece.label));
         pieces.iter().try_for_each(ready)
     }

@@ -111,9 +111,7 @@ const BLOCK: usize = 1 << 12;
 /// # Errors
 /// Rows that cannot be read, are not of this sweep, or are too few for an interval; those of `then`.
 pub fn for_each_summary(plan: &Plan, stored: &Stored, mut then: impl FnMut(CellSummary) -> Result<()>) -> Result<()> {
-    let Some((claim, sweep)) = plan.claim() else {
-        return Ok(());
-    };
+    let Some((claim, sweep)) = plan.claim() else { return Ok(()) };
     let mut block: Vec<(usize, Vec<Row>)> = vec![];
     let cells = plan.cells.len();
     stored.for_each_cell(cells, |place, rows| {

@@ -96,10 +96,7 @@ fn q8_0(block: &[u8; 34]) -> [f32; 32] {
 
 /// The low halves of 16 bytes, then the high ones.
 fn nibbles<T>(bytes: &[u8], value: impl Fn(u8) -> T) -> [T; 32] {
-    std::array::from_fn(|i| match i < 16 {
-        true => value(bytes[i] & 15),
-        false => value(bytes[i - 16] >> 4),
-    })
+    std::array::from_fn(|i| if i < 16 { value(bytes[i] & 15) } else { value(bytes[i - 16] >> 4) })
 }
 
 /// d (q - 16), q of 5 bits: 4 low ones as in [`nibbles`], then the highest of all 32 numbers.

@@ -280,9 +280,7 @@ impl Configuration {
         if self.class == "LlamaTokenizer" && self.flag("legacy") == Some(false) {
             prefix_once(description);
         }
-        let Some(wanted) = self.flag("add_prefix_space") else {
-            return Ok(());
-        };
+        let Some(wanted) = self.flag("add_prefix_space") else { return Ok(()) };
         match prefixed(description) {
             Some(known) if known != wanted => match self.class == "GPT2Tokenizer" {
                 true => ByteLevel::set_prefix(&mut description["pre_tokenizer"], wanted),
@@ -351,9 +349,7 @@ impl Configuration {
         }
         let known = [("do_lower_case", "lowercase"), ("tokenize_chinese_chars", "handle_chinese_chars")];
         for (flag, field) in known {
-            let Some(wanted) = self.flag(flag) else {
-                continue;
-            };
+            let Some(wanted) = self.flag(flag) else { continue };
             let has = match normaliser.get(field).and_then(Value::as_bool) {
                 Some(has) => has,
                 None => flag == "do_lower_case" && normaliser.to_string().contains("\"Lowercase\""),

@@ -87,10 +87,7 @@ pub(super) fn describe(file: &Gguf) -> Result<Value> {
     }
     let before = entries.end("add_bos_token", "bos_token_id", splitter.begins, tokens)?;
     let after = entries.end("add_eos_token", "eos_token_id", false, tokens)?;
-    let post = match before.is_some() || after.is_some() {
-        true => around(before, after),
-        false => Value::Null,
-    };
+    let post = if before.is_some() || after.is_some() { around(before, after) } else { Value::Null };
     let whole = ByteLevel {
         vocabulary,
         merges: json!(merges),
@@ -163,9 +160,7 @@ impl<'a> Entries<'a> {
 
     /// Tokens that are matched before all others.
     fn added(&self, tokens: &[String]) -> Result<Vec<Value>> {
-        let Some(GgufValue::Wholes(kinds)) = self.get("token_type") else {
-            return Ok(vec![]);
-        };
+        let Some(GgufValue::Wholes(kinds)) = self.get("token_type") else { return Ok(vec![]) };
         if kinds.len() != tokens.len() {
             return Err(self.bad("token_type: must have as many entries as tokens"));
         }

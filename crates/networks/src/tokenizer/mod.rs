@@ -234,9 +234,7 @@ impl Described {
     /// Refuses added tokens whose ids are not those that the library gives them, one after another.
     fn verify(&self, inner: &tokenizers::Tokenizer) -> Result<()> {
         for token in self.whole["added_tokens"].as_array().into_iter().flatten() {
-            let (Some(text), Some(id)) = (token["content"].as_str(), token["id"].as_u64()) else {
-                continue;
-            };
+            let (Some(text), Some(id)) = (token["content"].as_str(), token["id"].as_u64()) else { continue };
             if let Some(given) = inner.token_to_id(text).filter(|given| u64::from(*given) != id) {
                 let problem = format!(
                     "added token {text:?}: id = {id}: must be {given}, that of the vocabulary or the next after it. Take \
@@ -245,9 +243,7 @@ impl Described {
                 return Err(content(&self.path, problem));
             }
         }
-        let Some(beside) = &self.beside else {
-            return Ok(());
-        };
+        let Some(beside) = &self.beside else { return Ok(()) };
         let around = contained(&self.path, "must encode the empty text", || inner.encode_fast("", true))?;
         beside.agrees(around.get_ids(), |token| inner.token_to_id(token))
     }

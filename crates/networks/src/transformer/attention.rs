@@ -99,19 +99,12 @@ fn work(
     let keys = keys_values.slice(s![rows(group), ..seen]);
     let values = keys_values.slice(s![rows(a.kv_heads + group), ..seen]);
     scratch.resize(seen * columns, 0.0);
-    let Ok(mut tile) = ArrayViewMut2::from_shape((seen, columns).f(), &mut scratch[..]) else {
-        return;
-    };
-    let scale = match a.form.scaled {
-        true => 1.0 / (p as f32).sqrt(),
-        false => 1.0,
-    };
+    let Ok(mut tile) = ArrayViewMut2::from_shape((seen, columns).f(), &mut scratch[..]) else { return };
+    let scale = if a.form.scaled { 1.0 / (p as f32).sqrt() } else { 1.0 };
     let unit = a.form.unit_queries.then(|| of_unit_length(queries));
     multiply(scale, keys.t(), unit.as_ref().map_or(queries, |unit| unit.view()), false, tile.view_mut(), Threads::One);
     for (j, mut column) in tile.columns_mut().into_iter().enumerate() {
-        let Some(column) = column.as_slice_mut() else {
-            continue;
-        };
+        let Some(column) = column.as_slice_mut() else { continue };
         let visible = if a.causal { past + start + j + 1 } else { seen };
         let (column, hidden) = column.split_at_mut(visible);
         for (x, attended) in column.iter_mut().zip(mask.unwrap_or_default()) {

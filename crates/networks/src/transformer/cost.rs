@@ -37,10 +37,7 @@ impl TransformerArchitecture {
             let columns = TILE.min(tokens - start);
             (if self.causal { start + columns } else { tokens } * columns) as u64
         });
-        let pairs = match self.causal {
-            true => product(&[n, n + 1]) / 2,
-            false => product(&[n, n]),
-        };
+        let pairs = if self.causal { product(&[n, n + 1]) / 2 } else { product(&[n, n]) };
         ForwardCost {
             maps: product(&[2, n, self.entries_of_blocks()]),
             attention: product(&[per_pair, pairs]),

@@ -317,9 +317,7 @@ fn run_block(
     if !before {
         norm(x, &block.attention_norm);
     }
-    let Some(mlp) = &block.mlp else {
-        return kept;
-    };
+    let Some(mlp) = &block.mlp else { return kept };
     let y = mlp_input.unwrap_or_else(|| normed(x, &mlp.norm));
     let h = activate(affine(&mlp.up, y.view()), a.mlp);
     add_affine(&mlp.down, h.view(), x, true);

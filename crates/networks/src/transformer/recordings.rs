@@ -96,10 +96,7 @@ impl Recordings {
         let columns = 3 * a.width + 4 * a.heads * a.head_dim + maps * a.hidden;
         let tiles = memory::product(&[rayon::current_num_threads() as u64, TILE as u64, n]);
         let pass = memory::product(&[columns as u64, n]).saturating_add(tiles);
-        let records = match one_by_one {
-            true => self.bytes_of(a, tokens, 1),
-            false => self.bytes(a, tokens),
-        };
+        let records = if one_by_one { self.bytes_of(a, tokens, 1) } else { self.bytes(a, tokens) };
         let needed = records.saturating_add(pass.saturating_mul(4));
         memory::ensure(&format!("a forward pass of {tokens} tokens with its recordings"), needed)?;
         if self.has("logits") && a.output == OutputHead::Absent {

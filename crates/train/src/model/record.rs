@@ -80,9 +80,7 @@ impl RecordedActivation {
             let expected = format!("(batch, tokens, width) with batch > {b}");
             Error::shape(self.name.as_str(), &self.shape, expected)
         };
-        let [batch, n, d] = self.shape.as_slice() else {
-            return Err(fail());
-        };
+        let [batch, n, d] = self.shape.as_slice() else { return Err(fail()) };
         if b >= *batch {
             return Err(fail());
         }

@@ -92,9 +92,7 @@ impl Checkpoint {
         progress: &dyn Progress,
     ) -> Result<Option<(OptimiserState, CheckpointState)>> {
         let same = |state: &CheckpointState| state.settings == *settings && state.format == FORMAT;
-        let Some(Restored { path, tensors, state }) = self.0.restore(same, progress)? else {
-            return Ok(None);
-        };
+        let Some(Restored { path, tensors, state }) = self.0.restore(same, progress)? else { return Ok(None) };
         let memory = unpack(&path, &tensors, model, optimiser, state.optimiser_steps)?;
         Ok(Some((memory, state)))
     }

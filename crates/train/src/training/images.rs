@@ -182,9 +182,7 @@ impl TrainingTask for ImageTask<'_> {
     }
 
     fn held_out(&self, model: &Model) -> Result<Option<f64>> {
-        let Some(images) = self.validation else {
-            return Ok(None);
-        };
+        let Some(images) = self.validation else { return Ok(None) };
         let indices: Vec<usize> = (0..images.count()).collect();
         let losses = self.view.judge(model, images, &indices)?.losses;
         Ok(Some(losses.iter().sum::<f64>() / losses.len() as f64))

@@ -55,9 +55,7 @@ impl TrainingTask for InContextTask {
 /// # Errors
 /// [`Error::Invalid`] when there are no prompts.
 pub fn tokens(device: &ComputeDevice, prompts: &[Regression]) -> Result<Tensor<3>> {
-    let Some(first) = prompts.first() else {
-        return Err(Error::invalid("prompts", 0, "must be a whole number >= 1"));
-    };
+    let Some(first) = prompts.first() else { return Err(Error::invalid("prompts", 0, "must be a whole number >= 1")) };
     let (d, n) = first.inputs.dim();
     let mut values = vec![0.0; prompts.len() * 2 * n * d];
     for (prompt, rows) in prompts.iter().zip(values.chunks_exact_mut(2 * n * d)) {

@@ -145,9 +145,7 @@ fn moved(
 /// [`Error::Gpu`] when the device gives no result.
 pub fn clip(gradients: &mut [Tensor<2>], most: Option<f64>) -> Result<f64> {
     let squares = gradients.iter().map(|g| g.clone().square().sum());
-    let Some(total) = squares.reduce(|a, b| a + b) else {
-        return Ok(0.0);
-    };
+    let Some(total) = squares.reduce(|a, b| a + b) else { return Ok(0.0) };
     let norm = crate::model::read(&total)?[0].sqrt();
     if let Some(most) = most
         && norm > most

@@ -317,9 +317,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     fn restore(&mut self, progress: &dyn Progress) -> Result<u64> {
-        let Some(checkpoints) = &self.checkpoints else {
-            return Ok(0);
-        };
+        let Some(checkpoints) = &self.checkpoints else { return Ok(0) };
         let trainer = &mut self.trainer;
         let optimiser = &trainer.plan.optimiser;
         let restored = checkpoints.restore(&mut trainer.model, optimiser, &self.state.settings, progress)?;

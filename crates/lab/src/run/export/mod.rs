@@ -137,9 +137,7 @@ impl Layout {
         let mut values: Vec<Values> = self.fits.iter().map(empty).collect();
         for (i, row) in rows.iter().enumerate() {
             for (name, value) in flat(row)? {
-                let Some(place) = self.place.get(&name) else {
-                    continue;
-                };
+                let Some(place) = self.place.get(&name) else { continue };
                 match &mut values[*place] {
                     Values::Whole(v) => v[i] = value.as_u64(),
                     Values::Number(v) => v[i] = as_number(&value),

@@ -110,10 +110,7 @@ impl Grid<'_> {
             Some(rule) => stored.for_each_cell(keys.len(), |place, rows| {
                 let most = keys[place].trials;
                 let followed = rule.follow(place, rows, most)?;
-                let wanted = match followed.ended {
-                    true => followed.reach,
-                    false => rule.reach(followed.reach, most),
-                };
+                let wanted = if followed.ended { followed.reach } else { rule.reach(followed.reach, most) };
                 note(place, rows.len() as u64, wanted)
             })?,
         }
@@ -127,9 +124,7 @@ impl Grid<'_> {
     /// Names the number of missing trials and the first cell that lacks one.
     pub fn ensure_complete(&self, stored: &Stored, folder: &Path) -> Result<()> {
         let missing = self.missing(stored, folder)?;
-        let Some(cell) = missing.first else {
-            return Ok(());
-        };
+        let Some(cell) = missing.first else { return Ok(()) };
         let problem = format!(
             "{} trials are missing, the first of them of the cell ({cell}): give every shard's \
              command again, each goes on where it stopped, and then merge",

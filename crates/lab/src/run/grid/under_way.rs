@@ -100,9 +100,7 @@ impl<'a> Run<'a> {
 
     /// Brings the states to the trials that are there already, where a stopping rule needs them.
     fn follow(&self) -> Result<()> {
-        let Some(rule) = &self.grid.stopping else {
-            return Ok(());
-        };
+        let Some(rule) = &self.grid.stopping else { return Ok(()) };
         if self.store.existing().is_empty() {
             return Ok(());
         }
@@ -111,10 +109,7 @@ impl<'a> Run<'a> {
             let most = keys[place].trials;
             let followed = rule.follow(place, rows, most)?;
             // Rows of a round that was cut off count when it ends; there are none beyond.
-            let next = match followed.ended {
-                true => followed.reach,
-                false => rule.reach(followed.reach, most),
-            };
+            let next = if followed.ended { followed.reach } else { rule.reach(followed.reach, most) };
             if rows.last().is_some_and(|row| row.trial >= next) {
                 return Err(super::complete::too_many(self.out, &self.grid.cells.get(place)?));
             }
@@ -147,10 +142,13 @@ impl<'a> Run<'a> {
     fn owned(&self, place: usize, first: u64, trials: u64) -> u64 {
         match self.grid.stopping {
             None => self.shard.before(first + trials) - self.shard.before(first),
-            Some(_) => match self.owns(place, 0) {
-                true => trials,
-                false => 0,
-            },
+            Some(_) => {
+                if self.owns(place, 0) {
+                    trials
+                } else {
+                    0
+                }
+            }
         }
     }
 

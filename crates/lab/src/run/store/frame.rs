@@ -101,9 +101,7 @@ impl<'a> Frame<'a> {
         let Some(hash) = hash else {
             return Err(format!("has cell = \"{}\", which is no 16 hexadecimal digits", row.cell));
         };
-        let Some(table) = &self.cells else {
-            return Ok(hash);
-        };
+        let Some(table) = &self.cells else { return Ok(hash) };
         let Some(place) = table.place(hash) else {
             return Err(format!("is of the cell {}, which the run lacks", row.cell));
         };

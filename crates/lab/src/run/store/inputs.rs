@@ -107,10 +107,7 @@ struct State {
 impl NotedInputs {
     /// Begins with the inputs that the manifest in `folder` names.
     pub(super) fn begin(folder: &Path, manifest: Manifest, shard: Shard, recorder: Inputs) -> Result<Self> {
-        let of_shard = match shard.is_whole() {
-            true => vec![],
-            false => read(&folder.join(shard.file_of("inputs", "json")))?,
-        };
+        let of_shard = if shard.is_whole() { vec![] } else { read(&folder.join(shard.file_of("inputs", "json")))? };
         // The first row asks again, since the run may have opened more in the meantime.
         let state = Mutex::new(State { manifest, of_shard, count: 0 });
         Ok(NotedInputs { recorder, folder: folder.to_path_buf(), shard, state })

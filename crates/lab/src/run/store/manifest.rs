@@ -177,9 +177,7 @@ impl Manifest {
             _ => false,
         };
         let changed = names.find(|name| !same(name));
-        let Some(changed) = changed else {
-            return inputs::changed_settings(&self.inputs, &wanted.inputs);
-        };
+        let Some(changed) = changed else { return inputs::changed_settings(&self.inputs, &wanted.inputs) };
         let show = |m: &Manifest| m.settings.get(changed).map_or("(not set)".into(), Value::to_string);
         differs(changed, &show(self), &show(wanted))
     }

@@ -264,9 +264,7 @@ fn lock(file: &File, folder: &Path) -> Result<()> {
 /// # Errors
 /// Names the input; `run.json` or an input that cannot be read.
 pub fn ensure_same_inputs(folder: &Path, id: &str) -> Result<()> {
-    let Some(here) = Manifest::read(folder)?.filter(|here| here.id == id) else {
-        return Ok(());
-    };
+    let Some(here) = Manifest::read(folder)?.filter(|here| here.id == id) else { return Ok(()) };
     // They are hashed once, because the run will ask the same recorder.
     let recorder = Inputs::current().unwrap_or_default();
     recorder.within(|| inputs::note(&here.inputs));

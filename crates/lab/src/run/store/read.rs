@@ -31,9 +31,7 @@ pub fn read(folder: &Path) -> Result<Rows> {
 /// As [`read`], and when the folders hold different runs.
 pub fn read_all<P: AsRef<Path>>(folders: &[P]) -> Result<Rows> {
     let folders: Vec<&Path> = folders.iter().map(AsRef::as_ref).collect();
-    let Some(manifest) = common_manifest(&folders, true)? else {
-        return Ok(Rows::default());
-    };
+    let Some(manifest) = common_manifest(&folders, true)? else { return Ok(Rows::default()) };
     in_memory(&Stored::scan(all_row_files(&folders)?, &Frame::without_cells(&manifest))?)
 }
 

@@ -104,9 +104,7 @@ impl Repair {
     /// # Errors
     /// When another process writes into the folder, or a file cannot be written; then nothing is lost.
     pub fn apply(folder: &Path, frame: &Frame) -> Result<Repair> {
-        let Some(_owner) = Owner::alone(folder)? else {
-            return Err(busy(folder));
-        };
+        let Some(_owner) = Owner::alone(folder)? else { return Err(busy(folder)) };
         let repair = Self::find(folder, frame)?;
         let advice = "Nothing was deleted";
         let mut files: Vec<&PathBuf> = repair.faults.iter().map(|f| &f.file).collect();

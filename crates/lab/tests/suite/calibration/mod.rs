@@ -239,9 +239,7 @@ fn analytic_p_values_are_those_of_bisection() {
         let at = |alpha: f64| judge(promise, &outcomes, 1.0 - alpha).unwrap();
         let decided = at(0.5);
         let kind = decided.verdict.kind();
-        let Some(p) = least_alpha(promise, &decided, n).unwrap() else {
-            return false;
-        };
+        let Some(p) = least_alpha(promise, &decided, n).unwrap() else { return false };
         // Below, 1 − α rounds by more than the digits compared.
         if p < 1e-8 {
             return false;

@@ -111,10 +111,7 @@ fn gguf_sizes(s: &mut Settings, family: &str) -> Result<TransformerArchitecture>
     let key = |name: &str| format!("{family}.{name}");
     let width = s.whole(&key("embedding_length"))?;
     let heads = s.whole(&key("attention.head_count"))?;
-    let output = match s.flag_or(OWN_OUTPUT, false)? {
-        true => OutputHead::Own,
-        false => OutputHead::Tied,
-    };
+    let output = if s.flag_or(OWN_OUTPUT, false)? { OutputHead::Own } else { OutputHead::Tied };
     let vocabulary = key("vocab_size");
     let tokens = match s.take(TOKENS) {
         Some(_) => s.whole(TOKENS)?,
@@ -143,10 +140,7 @@ fn head_dim(s: &Settings, name: &str, width: usize, heads: usize) -> Result<usiz
 
 /// Reads `tie_word_embeddings`.
 fn output(s: &mut Settings, default: bool) -> Result<OutputHead> {
-    Ok(match s.flag_or("tie_word_embeddings", default)? {
-        true => OutputHead::Tied,
-        false => OutputHead::Own,
-    })
+    Ok(if s.flag_or("tie_word_embeddings", default)? { OutputHead::Tied } else { OutputHead::Own })
 }
 
 /// Reads the nonlinearity of an MLP without gate.

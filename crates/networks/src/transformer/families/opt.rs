@@ -44,10 +44,7 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         head_dim: super::head_dim(s, "num_attention_heads", sizes.width, sizes.heads)?,
         hidden: s.whole("ffn_dim")?,
         epsilon: 1e-5,
-        place: match before {
-            true => NormPlace::Before,
-            false => NormPlace::After,
-        },
+        place: if before { NormPlace::Before } else { NormPlace::After },
         last_norm: before,
         positions: PositionEncoding::Learned { offset: OFFSET },
         mlp: super::nonlinearity(s, "activation_function", MlpKind::Relu)?,

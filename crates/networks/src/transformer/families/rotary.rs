@@ -22,9 +22,7 @@ pub(super) fn from_json(
     };
     let mut scaling = RotaryScaling::None;
     for name in ["rope_parameters", "rope_scaling"] {
-        let Some(mut inner) = s.nested(name)? else {
-            continue;
-        };
+        let Some(mut inner) = s.nested(name)? else { continue };
         let key = |key: &str| format!("{name}.{key}");
         theta = inner.number_or(&key("rope_theta"), theta)?;
         part = inner.number_or(&key("partial_rotary_factor"), part)?;

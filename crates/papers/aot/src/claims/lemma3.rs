@@ -179,9 +179,7 @@ impl Lemma3 {
 
     /// The verdict that trials give by the law, where no bound decides.
     fn expected_of_trials(&self, params: &Params) -> VerdictKind {
-        let Promise::FailsAtMost(rate) = self.promise(params) else {
-            return self.sheet().expected;
-        };
+        let Promise::FailsAtMost(rate) = self.promise(params) else { return self.sheet().expected };
         let law = law_of_breaks(params);
         let columns = params.get(COLUMNS);
         let of_head = |all: usize| if columns == 0 { all } else { columns.min(all) };

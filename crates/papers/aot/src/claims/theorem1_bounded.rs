@@ -108,9 +108,7 @@ impl Claim for Theorem1Bounded {
         let allowed = SHARE * params.get(FAILURE_PROBABILITY);
         let mut hypotheses = vec![hypothesis_clusters(params), hypothesis_dim(params)];
         hypotheses.extend(hypotheses_29(params));
-        let Ok(law) = law(params) else {
-            return hypotheses;
-        };
+        let Ok(law) = law(params) else { return hypotheses };
         let theta = law.clipped(self.last_theta(params));
         hypotheses.push(Hypothesis::new(
             "captured columns",
@@ -224,9 +222,7 @@ impl Theorem1Bounded {
             let failure = shown_failure(params, layers, 0);
             return foreseen_by_draws(failure, promised, false, self.default_trials(params));
         }
-        let Ok(law) = law(params) else {
-            return VerdictKind::Inconclusive;
-        };
+        let Ok(law) = law(params) else { return VerdictKind::Inconclusive };
         let theta = law.clipped(self.last_theta(params));
         // The interval of 100 values, each spread like its mean, is about a fifth wide.
         match law.lambda(theta) * 1.5 + law.other_breaks(theta).total() < promised {

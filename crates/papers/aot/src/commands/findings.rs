@@ -146,9 +146,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     ));
     lines.push(format!("  SNR          {}; law {}", list(data, "snr"), list(data, "snr_law")));
     for (name, words) in PARTS {
-        let Some(data) = within(row, name) else {
-            continue;
-        };
+        let Some(data) = within(row, name) else { continue };
         if !is_fitted(data) {
             lines.push(format!("  {words}: {}", verdict(data)));
             continue;

@@ -240,9 +240,7 @@ impl<'a> Records<'a> {
         networks: &InspectNetworks,
         mut work: impl FnMut(&InspectNetwork, &Recordings, &Path) -> Result<()>,
     ) -> Result<()> {
-        let Some(quantities) = &self.quantities else {
-            return Ok(());
-        };
+        let Some(quantities) = &self.quantities else { return Ok(()) };
         let mut named = networks.names.iter().zip(&networks.networks);
         named.try_for_each(|(name, network)| work(network, quantities, &self.folder(networks, name)))
     }

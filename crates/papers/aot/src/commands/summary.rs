@@ -240,9 +240,7 @@ fn hypotheses(places: &[&Data]) -> Option<String> {
     // By name: places that have it, margins where it fails.
     let mut by_name: Vec<(&str, usize, Vec<f64>)> = vec![];
     for (name, hypothesis) in places.iter().filter_map(|data| within(data, "hypotheses")).flatten() {
-        let Some(hypothesis) = hypothesis.as_object() else {
-            continue;
-        };
+        let Some(hypothesis) = hypothesis.as_object() else { continue };
         let i = by_name.iter().position(|known| known.0 == name).unwrap_or(by_name.len());
         if i == by_name.len() {
             by_name.push((name, 0, vec![]));

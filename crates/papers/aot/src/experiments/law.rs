@@ -65,9 +65,7 @@ pub(super) fn typical_reach(tokens: usize) -> f64 {
 fn half_curve((tokens, clusters): (usize, usize), tau: f64, theta: f64, most: f64) -> Vec<(f64, f64)> {
     let half = 2.0_f64.ln();
     let matched = |p: usize| self_match_lambda(tokens, clusters, p);
-    let Some(least) = (1..=most as usize).find(|p| matched(*p) < half) else {
-        return vec![];
-    };
+    let Some(least) = (1..=most as usize).find(|p| matched(*p) < half) else { return vec![] };
     // Dense where the curve bends upwards from the least p, then a few per decade.
     let bend = (0..5).map(|i| least + (1 << i) - 1);
     let rest = (1..=6).map(|i| (least as f64 * (most / least as f64).powf(f64::from(i) / 6.0)) as usize);

@@ -67,9 +67,7 @@ impl Claim for AnyBeta {
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
         let exact = rate::limits(&prompt.prior, beta, &queries)?;
         let kept = rate::asymptotic(&prompt.prior, beta, &queries, &exact, shortest)?;
-        let Some(mut kept) = kept else {
-            return Ok(rate::too_short());
-        };
+        let Some(mut kept) = kept else { return Ok(rate::too_short()) };
         for (query, mut limit) in kept.queries.columns().into_iter().zip(kept.limits.columns_mut()) {
             limit *= self.factor(beta, beta * limit.dot(&query));
         }

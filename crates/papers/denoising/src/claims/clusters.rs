@@ -66,9 +66,7 @@ fn draw(params: &Params, streams: &Streams) -> Result<(Clusters, Array1<f64>)> {
         }
     }
     let (_, queries) = problem.draw_queries(&prior, 1, streams)?;
-    let Prior::Clusters(c) = prior else {
-        return Err(Error::undefined("the family has no clusters"));
-    };
+    let Prior::Clusters(c) = prior else { return Err(Error::undefined("the family has no clusters")) };
     Ok((c, queries.column(0).to_owned()))
 }
 

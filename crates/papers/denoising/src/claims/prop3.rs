@@ -151,9 +151,7 @@ const ANGLES: usize = 1000;
 /// The trapezoidal rule in $\varphi$ with $\theta = \varphi - \sin(2\varphi)/2$: near the ends the
 /// integrand then vanishes like $\varphi^{3d-1}$, so that the error is $O(h^6)$ at worst (d = 2).
 fn integral(prior: &Prior, direction: &Array1<f64>, radius: f64, g: impl Fn(ArrayView1<f64>) -> f64) -> Array1<f64> {
-    let Prior::Sphere { basis, .. } = prior else {
-        return Array1::zeros(direction.len());
-    };
+    let Prior::Sphere { basis, .. } = prior else { return Array1::zeros(direction.len()) };
     let e1 = direction / direction.dot(direction).sqrt();
     let d = basis.ncols() - 1;
     let (mut logs, mut points) = (vec![], vec![]);

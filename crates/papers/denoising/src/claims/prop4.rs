@@ -19,9 +19,7 @@ fn clusters(params: &Params, sigma0_2: f64, unequal: bool, streams: &Streams) ->
         first *= 0.5;
     }
     let (_, queries) = problem.draw_queries(&prior, 1, streams)?;
-    let Prior::Clusters(clusters) = prior else {
-        return Err(Error::undefined("the family has no clusters"));
-    };
+    let Prior::Clusters(clusters) = prior else { return Err(Error::undefined("the family has no clusters")) };
     Ok((clusters, queries.column(0).to_owned()))
 }
 

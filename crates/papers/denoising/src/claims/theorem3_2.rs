@@ -81,9 +81,7 @@ impl Claim for Theorem32 {
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
         let best = optimum(&prompt.prior, &queries, s)?;
         let kept = rate::asymptotic(&prompt.prior, 1.0 / s, &queries, &best, shortest)?;
-        let Some(kept) = kept else {
-            return Ok(rate::too_short());
-        };
+        let Some(kept) = kept else { return Ok(rate::too_short()) };
         let errors = rate::softmax_errors(prompt.context.view(), (1.0 + self.larger, beta), &kept);
         Ok(rate::outcome(shortest, &errors))
     }

@@ -149,9 +149,7 @@ impl Task {
             return self.problem.draw(streams);
         };
         self.problem.validate()?;
-        let Dimension::Fixed(d) = *dim else {
-            return self.problem.draw(streams);
-        };
+        let Dimension::Fixed(d) = *dim else { return self.problem.draw(streams) };
         let mut rng = streams.part("task", 0);
         let entries = Array2::from_shape_simple_fn((self.problem.ambient, d), || 2.0 * rng.random::<f64>() - 1.0);
         let prior = Prior::Gaussian { basis: qr_q(entries.view())?, variances: vec![*sigma0_2; d] };

@@ -61,9 +61,7 @@ fn expected_losses_are_those_of_drawn_prompts() {
         // One law for all prompts, as the closed forms have it; prompts from their own streams.
         let prior = problem.draw_prior(&streams(0)).unwrap();
         for predictor in Predictor::ALL {
-            let Some(expected) = predictor.loss(&prior, 40.0, problem.sigma_z2) else {
-                continue;
-            };
+            let Some(expected) = predictor.loss(&prior, 40.0, problem.sigma_z2) else { continue };
             let square = |trial: u64| {
                 let streams = streams(trial);
                 let context = draw_tokens(&prior, 40, &mut streams.part("context", 0)).unwrap();

@@ -25,9 +25,7 @@ pub const VISIBLE: f64 = 0.1;
 /// ```
 pub fn drop_and_rebound(series: &[f64]) -> (f64, f64) {
     let place = (0..series.len()).min_by(|a, b| series[*a].total_cmp(&series[*b]));
-    let Some(place) = place else {
-        return (f64::NAN, f64::NAN);
-    };
+    let Some(place) = place else { return (f64::NAN, f64::NAN) };
     let later = series[place..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
     (series[0] - series[place], later - series[place])
 }

@@ -56,9 +56,7 @@ impl Empirical {
     /// ```
     pub fn new<'a>(prompts: impl IntoIterator<Item = (&'a Array2<f64>, f64)>) -> Result<Self> {
         let plain = Empirical::plain(prompts)?;
-        let Form::Prompts(seen) = &plain.form else {
-            return Ok(plain);
-        };
+        let Form::Prompts(seen) = &plain.form else { return Ok(plain) };
         // A gradient from the prompts takes four products of G or K and a vector each.
         let features = features(plain.dim) as f64;
         let direct = seen.len() as f64 * 4.0 * (plain.dim as f64 + 1.0).powi(2);

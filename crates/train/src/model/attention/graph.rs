@@ -43,9 +43,7 @@ impl Tables {
 
     /// Rotates queries or keys (batch, head, tokens, p).
     fn turn(&self, y: Tensor<4>) -> Tensor<4> {
-        let Some((cos, sin)) = &self.rotation else {
-            return y;
-        };
+        let Some((cos, sin)) = &self.rotation else { return y };
         let [_, _, _, p] = y.dims();
         let (low, high) = (y.clone().narrow(3, 0, p / 2), y.clone().narrow(3, p / 2, p / 2));
         let turned = Tensor::cat(vec![high.neg(), low], 3);

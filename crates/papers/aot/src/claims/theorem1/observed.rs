@@ -95,9 +95,7 @@ fn theta_of_layer(first: &Break, rate: f64) -> f64 {
 
 /// The first break of all columns of all heads.
 fn first_of_all(mixture: &Mixture, tau: f64, rate: f64, streams: &Streams) -> Result<Option<Found>> {
-    let Some((head, first)) = horizon_of_mixture(mixture, tau, streams, || {})?.first() else {
-        return Ok(None);
-    };
+    let Some((head, first)) = horizon_of_mixture(mixture, tau, streams, || {})?.first() else { return Ok(None) };
     let theta = theta_of_layer(&first, rate);
     let weight = weight_in_draw(mixture, head, (first.column, first.row), theta, streams)?;
     Ok(Some(Found { head, first, weight }))

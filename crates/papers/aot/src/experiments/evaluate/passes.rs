@@ -70,9 +70,7 @@ impl Cache {
 
     /// Bytes of the forward passes under way and of the network with random weights.
     pub(super) fn memory(&self, settings: &Evaluate) -> u64 {
-        let Ok(opened) = self.opened(settings) else {
-            return ALONE;
-        };
+        let Ok(opened) = self.opened(settings) else { return ALONE };
         let a = opened.trained.architecture();
         let longest = match settings.task {
             Task::Cost => settings.context,
@@ -223,9 +221,7 @@ impl Kept {
     const NAME: &'static str = "scores.jsonl";
 
     fn open(folder: Option<&Path>) -> Result<Kept> {
-        let Some(folder) = folder else {
-            return Ok(Kept { file: None, lines: vec![] });
-        };
+        let Some(folder) = folder else { return Ok(Kept { file: None, lines: vec![] }) };
         let advice = "Choose a folder that you may write with --out";
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
         let path = folder.join(Kept::NAME);
@@ -254,9 +250,7 @@ impl Kept {
     }
 
     fn append(&mut self, scores: &[Vec<f64>]) -> Result<()> {
-        let Some((path, file)) = &mut self.file else {
-            return Ok(());
-        };
+        let Some((path, file)) = &mut self.file else { return Ok(()) };
         let line = |scores: &Vec<f64>| format!("{scores:?}\n");
         let text: String = scores.iter().map(line).collect();
         let written = file.write_all(text.as_bytes());

@@ -113,9 +113,7 @@ impl Experiment for InspectNetwork {
     }
 
     fn memory(&self, _: &Params) -> u64 {
-        let Ok((network, windows)) = self.opened.network(self, "trained") else {
-            return 0;
-        };
+        let Ok((network, windows)) = self.opened.network(self, "trained") else { return 0 };
         let a = network.architecture();
         let (d, n, window) = (a.width as u64, windows.tokens() as u64, self.window as u64);
         // Residual streams before and after, scores of a block, and the matrices of the heads, beside the fit. The streams

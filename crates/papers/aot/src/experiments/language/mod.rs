@@ -309,9 +309,7 @@ impl Experiment for Language {
             _ if !self.tokenizer.is_empty() => 0,
             path => std::fs::metadata(path).map_or(0, |m| 3 * m.len()),
         };
-        let Ok(config) = self.network(cell.get(NETWORK)) else {
-            return tokens;
-        };
+        let Ok(config) = self.network(cell.get(NETWORK)) else { return tokens };
         let batch = self.plan.batch.div_ceil(self.plan.accumulate);
         // Scores, their logarithm, and a derivative.
         let scores = 3 * 4 * (batch * self.context * self.vocabulary) as u64;

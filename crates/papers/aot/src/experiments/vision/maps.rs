@@ -119,9 +119,7 @@ fn qualities(data: &Data, model: &Model, indices: &[usize]) -> Result<Option<Arr
     let mut sums = Array2::zeros((config.layers, config.heads));
     let mut counted = 0;
     for index in indices {
-        let Some(mask) = data.mask(*index)? else {
-            return Ok(None);
-        };
+        let Some(mask) = data.mask(*index)? else { return Ok(None) };
         if mask.iter().all(|m| *m) || !mask.contains(&true) {
             continue;
         }

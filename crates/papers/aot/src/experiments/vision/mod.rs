@@ -278,9 +278,7 @@ impl Experiment for Vision {
             Some(folder) => Checkpoint::config(&folder),
             None => self.network(name, 3, 1000),
         };
-        let Ok(config) = config else {
-            return drawn;
-        };
+        let Ok(config) = config else { return drawn };
         let batch = self.plan.batch.div_ceil(self.plan.accumulate);
         let tokens = (self.side / self.patch).pow(2) + config.extra_tokens();
         2 * drawn + training_memory(&config, batch, tokens)

@@ -173,9 +173,7 @@ fn resolution(settings: &Vision, networks: &[Named]) -> Result<Option<Figure>> {
 
 /// Accuracy of the first network minus that of each other one, seed by seed, with its interval.
 fn differences(networks: &[Named]) -> Result<String> {
-    let Some(((first, cell), others)) = networks.split_first() else {
-        return Ok(String::new());
-    };
+    let Some(((first, cell), others)) = networks.split_first() else { return Ok(String::new()) };
     let accuracies = numbers(cell, "test")?;
     let mut differences = vec![];
     for (other, cell) in others {
@@ -198,9 +196,7 @@ fn maps(settings: &MapSettings, name: &str, row: &Row) -> Result<Figure> {
     let (head, heads) = (head? as usize, heads? as usize);
     let mut panels = vec![];
     for i in 0..settings.images {
-        let Ok(shown) = row.series(&format!("shown.{i}")) else {
-            break;
-        };
+        let Ok(shown) = row.series(&format!("shown.{i}")) else { break };
         let [trained, untrained] = ["trained", "untrained"].map(|when| row.series(&format!("{when}.maps.{i}")));
         let (trained, untrained) = (trained?, untrained?);
         let patches = trained.len() / heads;

@@ -36,9 +36,7 @@ impl Vision {
         streams: &Streams,
     ) -> Result<ModelConfig> {
         let wanted = self.network(name, channels, classes)?;
-        let Some(folder) = self.checkpoints(streams) else {
-            return Ok(wanted);
-        };
+        let Some(folder) = self.checkpoints(streams) else { return Ok(wanted) };
         let stored = Checkpoint::config(&folder)?;
         let refused = |requirement: String| Error::invalid("start", folder.display(), requirement);
         let alike = discriminant(&stored.attention) == discriminant(&wanted.attention)

@@ -44,9 +44,7 @@ pub fn head_findings(
     level: f64,
     streams: &Streams,
 ) -> Result<Option<Map<String, Value>>> {
-    let Some((block, before)) = place.place.checked_sub(1).zip(place.before.as_ref()) else {
-        return Ok(None);
-    };
+    let Some((block, before)) = place.place.checked_sub(1).zip(place.before.as_ref()) else { return Ok(None) };
     let bases = head_bases(network, block)?;
     let labels = nearest_subspace(before.view(), &bases);
     let counts: Vec<usize> = (0..bases.len()).map(|k| labels.iter().filter(|l| **l == k).count()).collect();

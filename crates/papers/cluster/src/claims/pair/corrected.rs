@@ -60,9 +60,7 @@ impl Claim for PairPath {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let Some(setting) = place(params, &mut streams.part("clusters", 0))? else {
-            return Ok(no_room());
-        };
+        let Some(setting) = place(params, &mut streams.part("clusters", 0))? else { return Ok(no_room()) };
         let s = params.get(RESCALED);
         let field = setting.field(params)?;
         let path = flow().run(&field, &setting.state, &[s])?;
@@ -113,9 +111,7 @@ impl Claim for Duration {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let Some(setting) = place(params, &mut streams.part("clusters", 0))? else {
-            return Ok(no_room());
-        };
+        let Some(setting) = place(params, &mut streams.part("clusters", 0))? else { return Ok(no_room()) };
         let (start, beta) = (params.get(ANGLE), params.get(BETA));
         let (a, b) = (params.get(MASS_I), params.get(MASS_J));
         let field = setting.field(params)?;

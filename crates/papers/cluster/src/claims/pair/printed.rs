@@ -49,9 +49,7 @@ impl Claim for Clock {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let with_masses = equal_masses(params);
-        let Some(setting) = place(&with_masses, &mut streams.part("clusters", 0))? else {
-            return Ok(no_room());
-        };
+        let Some(setting) = place(&with_masses, &mut streams.part("clusters", 0))? else { return Ok(no_room()) };
         let field = setting.field(&with_masses)?;
         // The statement compares as long as ρ ≤ 1 − ε; here until the angle is halved.
         let (start, end, s) = (params.get(ANGLE), 0.5 * params.get(ANGLE), params.get(RESCALED));
@@ -109,9 +107,7 @@ impl Claim for Masses {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let Some(setting) = place(params, &mut streams.part("clusters", 0))? else {
-            return Ok(no_room());
-        };
+        let Some(setting) = place(params, &mut streams.part("clusters", 0))? else { return Ok(no_room()) };
         let s = params.get(RESCALED);
         let field = setting.field(params)?;
         let path = flow().run(&field, &setting.state, &[s])?;

@@ -171,9 +171,7 @@ impl Experiment for OfNetwork {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let Ok(files) = self.opened.files(self) else {
-            return 0;
-        };
+        let Ok(files) = self.opened.files(self) else { return 0 };
         let a = files.network.architecture();
         let (d, n, places) = (a.width as u64, self.window as u64, a.layers as u64 + 1);
         let states = if cell.get(VARIANT) == "law" { STATES_OF_INTEGRATOR } else { 0 };

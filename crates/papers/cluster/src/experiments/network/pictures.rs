@@ -57,9 +57,7 @@ fn panel(cells: &[&[Row]], title: &str, y: Axis, name: &str) -> Result<Panel> {
         panel = panel.with(Series::fitted(label, colour, points).drawn(stroke).with_interval(OVER_WINDOWS));
     }
     let uniform = cells.iter().find(|cell| cell[0].word(VARIANT.name).is_ok_and(|variant| variant == "uniform"));
-    let Some(uniform) = uniform else {
-        return Ok(panel);
-    };
+    let Some(uniform) = uniform else { return Ok(panel) };
     let level = Series::across("uniform tokens", GREY, [0.0, last], tenths(&firsts(uniform, name)?));
     Ok(panel.with(Series { band: true, ..level.drawn(Stroke::DashDotted).with_interval(OVER_WINDOWS) }))
 }

@@ -111,9 +111,7 @@ impl Claim for Condition {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let Some(point) = draw(params, streams)? else {
-            return Ok(none());
-        };
+        let Some(point) = draw(params, streams)? else { return Ok(none()) };
         let drawn = Drawn::new(params.get(DIM), &mut streams.part("directions", 0));
         let fields = [true, false];
         let at_rest = fields.map(|printed| self.residual(&point, &drawn, printed, self.moved));

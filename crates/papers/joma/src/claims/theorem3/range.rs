@@ -52,9 +52,7 @@ impl Claim for Range {
             }
             false => super::draw(params, streams)?,
         };
-        let Some(point) = pair else {
-            return Ok(super::none());
-        };
+        let Some(point) = pair else { return Ok(super::none()) };
         // By F: θ_1 above 1/2 could not leave the range. At a pair both ratios are a_-/a_+.
         let f = |rho: f64| point.law.f(point.slopes, rho);
         let ratio = f(point.plus) / f(point.minus);

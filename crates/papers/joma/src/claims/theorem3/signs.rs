@@ -50,9 +50,7 @@ impl Claim for Signs {
         let law = Isotropic::new(Radial::Student { nu }, 1)?;
         let place = lowest(&law);
         let below = BELOW.0 * f64::powf(BELOW.1 / BELOW.0, rng.random());
-        let Ok(point) = CriticalPoint::relu(law, place - below, 1.0) else {
-            return Ok(none());
-        };
+        let Ok(point) = CriticalPoint::relu(law, place - below, 1.0) else { return Ok(none()) };
         let middle = if self.at_zero { 0.0 } else { place } + self.shift;
         let witness = witness! {
             "nu" => nu, "rho" => [point.minus, point.plus], "weight" => point.weight, "lowest" => place,

@@ -51,9 +51,7 @@ impl Claim for Theorem4Linear {
         let until = [1.01 * gap / z0[1]];
         let flow = Flow::new(Method::Tsit45).within(INTEGRATOR);
         let path = flow.watched(&field, &start, &until, Watch::until(&event))?;
-        let Some((t, x)) = path.event else {
-            return Err(Error::not_converged("the gap was not reached"));
-        };
+        let Some((t, x)) = path.event else { return Err(Error::not_converged("the gap was not reached")) };
         let rate = |i: usize| match self.exp {
             true => (0.5 * mu[i] * mu[i]).exp(),
             false => mu[i].hypot((1.0 + self.change) * z0[i]),

@@ -43,9 +43,7 @@ impl Claim for MeanValue {
         let mean = of_zeta(r, mu, 1.0) / lemma7(mu);
         let place = root(|x| zeta(r, x) - mean, 0.0, self.within * mu);
         let witness = witness! { "r" => r, "mu" => mu, "mean_of_zeta" => mean, "at" => place };
-        let Some(place) = place else {
-            return Ok(Outcome::Event { holds: false, witness });
-        };
+        let Some(place) = place else { return Ok(Outcome::Event { holds: false, witness }) };
         let first = (-0.5 * mu * mu).exp() * -(-r).ln_1p();
         let said = first + zeta(r, self.place * place) * lemma7(mu);
         Ok(Outcome::equal(said / time_to(r, mu), 1.0, TOLERANCE, witness))

@@ -86,9 +86,7 @@ impl Moment {
             &[gap * 1.01],
             Watch::until(&event),
         )?;
-        let Some((t, state)) = path.event else {
-            return Err(Error::not_converged("the gap was not reached"));
-        };
+        let Some((t, state)) = path.event else { return Err(Error::not_converged("the gap was not reached")) };
         let gaps = [state[0], state[1]];
         Ok(Moment { mu, t, gaps })
     }

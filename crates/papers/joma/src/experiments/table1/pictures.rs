@@ -101,9 +101,7 @@ fn level_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
 /// A rate as a picture shows it: 10^{−4}, 3·10^{−5}.
 pub fn power(rate: f64) -> String {
     let text = format!("{rate:e}");
-    let Some((digits, exponent)) = text.split_once('e') else {
-        return text;
-    };
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
     let power = format!("10^{{{}}}", exponent.replace('-', "−"));
     match digits {
         "1" => power,

@@ -42,9 +42,7 @@ fn control_label(name: &str) -> &'static str {
 fn at_loss(row: &Row, name: &str, loss: f64) -> Result<f64> {
     let (losses, values) = (row.series("loss")?, row.series(name)?);
     let after = losses.iter().position(|l| *l <= loss);
-    let Some(after) = after.filter(|i| *i > 0) else {
-        return Ok(f64::NAN);
-    };
+    let Some(after) = after.filter(|i| *i > 0) else { return Ok(f64::NAN) };
     let part = (losses[after - 1] - loss) / (losses[after - 1] - losses[after]);
     Ok(values[after - 1] + part * (values[after] - values[after - 1]))
 }
@@ -53,9 +51,7 @@ fn at_loss(row: &Row, name: &str, loss: f64) -> Result<f64> {
 /// panels without the control.
 fn equal_loss(settings: &JomaText, shown: &[(&str, &[Row])], top: usize) -> Result<Vec<Panel>> {
     let place = |is: &str| shown.iter().position(|(name, _)| *name == is);
-    let (Some(plain), Some(other)) = (place(PLAIN), place(RATE)) else {
-        return Ok(vec![]);
-    };
+    let (Some(plain), Some(other)) = (place(PLAIN), place(RATE)) else { return Ok(vec![]) };
     let name = format!("entropy_{top}");
     let steps = settings.records().places(0.0);
     let against = Panel::new("at equal loss", Axis::linear("validation loss (nats)"), Axis::linear("entropy (nats)"))

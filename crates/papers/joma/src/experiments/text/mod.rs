@@ -228,8 +228,6 @@ impl Experiment for JomaText {
 /// Sum of the sizes of the files at a path, in bytes; 0 where there are none.
 fn file_sizes(path: &Path) -> u64 {
     let size = std::fs::metadata(path).map_or(0, |m| m.len());
-    let Ok(entries) = std::fs::read_dir(path) else {
-        return size;
-    };
+    let Ok(entries) = std::fs::read_dir(path) else { return size };
     entries.flatten().filter_map(|e| e.metadata().ok()).map(|m| m.len()).sum()
 }

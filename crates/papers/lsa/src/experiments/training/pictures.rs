@@ -101,9 +101,7 @@ fn with_marks(settings: &LsaTraining, panel: Panel) -> Result<Panel> {
 fn softmax_on_the_way(settings: &LsaTraining, cells: &[&[Row]]) -> Result<Panel> {
     let mut panel = Panel::new("loss on new prompts on the way", Axis::log(TIME), Axis::linear("loss"));
     let times = times(settings.until, settings.points);
-    let Some(cell) = cells.last() else {
-        return Ok(panel);
-    };
+    let Some(cell) = cells.last() else { return Ok(panel) };
     panel.title += &format!(", *B* = {}", cell[0].parameter(CELL_BATCH.name)?);
     let panel = panel.curves(LAYERS, |_, (name, colour)| {
         Ok(curve(name, colour, band(cell, name, &times)?).unlisted().tagged(name))
