@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-/// An interval that contains a probability with certainty. It is not a confidence interval: nothing in it
-/// is random.
+/// An interval that contains a probability with certainty. It is not a confidence interval: nothing in it is random.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bracket {
     /// Lower end.
@@ -45,10 +44,7 @@ impl Bracket {
     /// Bounds the probability that at least one of `count` events of probability `each` occurs, whatever
     /// their dependence: from `each` itself to the union bound.
     pub fn union(count: f64, each: f64) -> Self {
-        if count == 0.0 {
-            return Bracket::NEVER;
-        }
-        Bracket::new(each, count * each)
+        if count == 0.0 { Bracket::NEVER } else { Bracket::new(each, count * each) }
     }
 
     /// Widens the interval by a relative rounding error on both sides. A value that underflowed to 0

@@ -1,5 +1,6 @@
 //! The error type of the library. Every message names the wrong value and states what to write instead.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Characters of the longest number that a message shows with all its digits: -2.2250738585072014e-308.
@@ -45,8 +46,7 @@ pub enum Error {
         name: String,
         /// Known names, each once.
         known: Vec<String>,
-        /// Place where the known names are listed, used when they are too many for a message; may be
-        /// empty.
+        /// Place where the known names are listed, used when they are too many for a message; may be empty.
         see: &'static str,
     },
     /// A file that cannot be read or written.
@@ -148,13 +148,9 @@ impl Error {
 
     /// Builds [`Error::Unknown`]; its message suggests the nearest of the `known` names.
     pub fn unknown<'a>(what: &'static str, name: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut names: Vec<String> = vec![];
-        for known in known {
-            if !names.iter().any(|n| n == known) {
-                names.push(known.to_string());
-            }
-        }
-        Error::Unknown { what, name: name.to_string(), known: names, see: "" }
+        let mut names = HashSet::new();
+        let known = known.into_iter().filter(|known| names.insert(*known)).map(str::to_string).collect();
+        Error::Unknown { what, name: name.to_string(), known, see: "" }
     }
 
     /// Adds the `place` where the known names are listed to [`Error::Unknown`]. The message refers to it
@@ -186,8 +182,7 @@ impl Error {
         Error::Contradiction(message.into())
     }
 
-    /// Builds [`Error::Unwritable`]: `what` names result and format, `problem` is the error of the
-    /// writer.
+    /// Builds [`Error::Unwritable`]: `what` names result and format, `problem` is the error of the writer.
     pub fn unwritable(what: &'static str, problem: impl std::fmt::Display) -> Self {
         Error::Unwritable { what, problem: problem.to_string() }
     }
@@ -307,9 +302,7 @@ fn suggest(name: &str, known: &[String], see: &str) -> String {
         [] => String::new(),
         [only] => format!("; write {only}"),
         few if few.len() <= FEW => format!("; write one of {}", few.join(", ")),
-        many if see.is_empty() => {
-            format!("; there are {}, such as {}", many.len(), many[..3].join(", "))
-        }
+        many if see.is_empty() => format!("; there are {}, such as {}", many.len(), many[..3].join(", ")),
         _ => format!("; see {see}"),
     }
 }
@@ -377,10 +370,8 @@ mod tests {
         // Of many claims that share a parameter, its name is said once.
         let twice = Error::unknown("parameter", "token", ["tokens", "tokens"]);
         assert_eq!(twice.to_string(), "unknown parameter 'token'; did you mean tokens?");
-        assert_eq!(
-            Error::invalid("trials", "", "must be a whole number >= 1").to_string(),
-            "trials = \"\": must be a whole number >= 1"
-        );
+        let empty = Error::invalid("trials", "", "must be a whole number >= 1").to_string();
+        assert_eq!(empty, "trials = \"\": must be a whole number >= 1");
         for (x, shown) in [(1e300, "1e300"), (5e-324, "5e-324"), (-1.25e-300, "-1.25e-300")] {
             assert_eq!(Error::invalid("tau", x, "must be").to_string(), format!("tau = {shown}: must be"));
         }

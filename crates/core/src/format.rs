@@ -47,8 +47,7 @@ pub fn value(value: &Value) -> String {
 
 /// Returns a word of a command line, quoted if a shell would change it.
 pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    if !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=./,:+".contains(c)) {
         return word.to_string();
     }
     format!("'{}'", word.replace('\'', "'\\''"))
@@ -74,8 +73,7 @@ pub fn csv_cell(text: &str) -> String {
 
 /// Formats a map as `a = 1, b = 2`.
 pub fn pairs(map: &Map<String, Value>) -> String {
-    let pair = |(name, v): (&String, &Value)| format!("{name} = {}", value(v));
-    map.iter().map(pair).collect::<Vec<_>>().join(", ")
+    map.iter().map(|(name, v)| format!("{name} = {}", value(v))).collect::<Vec<_>>().join(", ")
 }
 
 /// Characters of a line of a message; lines of settings and sweeps written by hand are shorter.
@@ -93,8 +91,7 @@ pub fn short_lines(text: &str) -> String {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_string(),
     };
-    let lines: Vec<String> = text.trim().lines().map(short).collect();
-    lines.join("\n")
+    text.trim().lines().map(short).collect::<Vec<_>>().join("\n")
 }
 
 /// Formats a day, counted from 1970-01-01, as year-month-day (Hinnant, "chrono-Compatible Low-Level Date Algorithms").
@@ -123,15 +120,11 @@ pub fn size(bytes: u64) -> String {
 /// Aligns rows in columns of equal width, two spaces apart; the last column is not padded.
 pub fn table(rows: &[Vec<String>]) -> Vec<String> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |c: usize| {
-        let cells = rows.iter().filter_map(|r| r.get(c));
-        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
+    let width = |c: usize| rows.iter().filter_map(|r| r.get(c)).map(|cell| cell.chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let line = |row: &Vec<String>| {
         let cell = |(c, cell): (usize, &String)| format!("{cell:<w$}", w = widths[c]);
-        let cells: Vec<_> = row.iter().enumerate().map(cell).collect();
-        cells.join("  ").trim_end().to_string()
+        row.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_string()
     };
     rows.iter().map(line).collect()
 }

@@ -77,9 +77,8 @@ impl Input {
     /// # Errors
     /// A file that cannot be read.
     pub fn at_path(kind: &str, path: &str) -> Result<Self> {
-        let content = content(Path::new(path));
-        let content = content
-            .map_err(|e| Error::io(Path::new(path), e, "Check its permissions; a run records its input files"))?;
+        let advice = "Check its permissions; a run records its input files";
+        let content = content(Path::new(path)).map_err(|e| Error::io(Path::new(path), e, advice))?;
         Ok(Input { path: path.to_string(), kind: kind.to_string(), content })
     }
 
@@ -105,9 +104,7 @@ impl Input {
 
 /// Returns a path in one spelling: from the root, without `.`, `..` and links to folders; the file need not exist.
 pub fn location(path: &Path) -> PathBuf {
-    let Some(name) = path.file_name() else {
-        return fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    };
+    let Some(name) = path.file_name() else { return fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()) };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::canonicalize(folder).unwrap_or_else(|_| location(folder)).join(name)
 }
@@ -205,7 +202,6 @@ impl Inputs {
                 entry.content = Some(input.content.clone());
             }
         }
-        drop(entries);
         Ok(records)
     }
 

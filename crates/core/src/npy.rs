@@ -113,9 +113,7 @@ impl Header {
     pub fn read(reader: &mut impl Read) -> io::Result<Self> {
         let no_numpy = "first bytes = others: must be those of numpy.save. Write the file again";
         let first = up_to(reader, PREFIX_BYTES)?;
-        let [0x93, b'N', b'U', b'M', b'P', b'Y', major, minor, a, b] = first[..] else {
-            return Err(invalid(no_numpy));
-        };
+        let [0x93, b'N', b'U', b'M', b'P', b'Y', major, minor, a, b] = first[..] else { return Err(invalid(no_numpy)) };
         let (length, prefix) = match (major, minor) {
             (1, 0) => (u32::from(u16::from_le_bytes([a, b])), PREFIX_BYTES),
             (2 | 3, 0) => match up_to(reader, 2)?[..] {
@@ -151,8 +149,7 @@ impl Header {
     }
 
     fn bytes(&self, width: u64) -> u64 {
-        let product = |bytes: u64, size: &usize| bytes.saturating_mul(*size as u64);
-        self.shape.iter().fold(width, product)
+        self.shape.iter().fold(width, |bytes, size| bytes.saturating_mul(*size as u64))
     }
 
     /// Reads the data, which must end where the reader ends.
@@ -166,10 +163,8 @@ impl Header {
             Some(">") => true,
             Some("|" | "") if width == 1 => false,
             _ => {
-                return Err(invalid(format!(
-                    "type = {}: must be {kind} of a byte order, < or >. Write the file with numpy.save",
-                    self.dtype
-                )));
+                let allowed = format!("must be {kind} of a byte order, < or >. Write the file with numpy.save");
+                return Err(invalid(format!("type = {}: {allowed}", self.dtype)));
             }
         };
         let announced = self.bytes(width as u64);
@@ -193,11 +188,8 @@ impl Header {
         if !up_to(reader, 1)?.is_empty() {
             return Err(unequal("more"));
         }
-        let array = ArrayD::from_shape_vec(IxDyn(&self.shape).set_f(self.fortran), numbers);
-        array.map_err(|e| {
-            let shape = shape_text(&self.shape);
-            invalid(format!("shape = {shape}: must fit into memory ({e})"))
-        })
+        ArrayD::from_shape_vec(IxDyn(&self.shape).set_f(self.fortran), numbers)
+            .map_err(|e| invalid(format!("shape = {}: must fit into memory ({e})", shape_text(&self.shape))))
     }
 
     /// Reads the data of any type of integers as [`data`](Header::data) does; returns `None` for another type.
@@ -235,10 +227,7 @@ pub fn read<T: Element>(mut reader: impl Read) -> io::Result<ArrayD<T>> {
 pub fn write<T: Element, D: Dimension>(array: &ArrayRef<T, D>, mut writer: impl Write) -> io::Result<()> {
     let transposed = array.view().reversed_axes();
     let fortran = !array.is_standard_layout() && transposed.is_standard_layout();
-    let order = match size_of::<T>() {
-        1 => "|",
-        _ => "<",
-    };
+    let order = if size_of::<T>() == 1 { "|" } else { "<" };
     let header = format!(
         "{{'descr': '{order}{}', 'fortran_order': {}, 'shape': {}}}",
         T::KIND,
@@ -248,19 +237,14 @@ pub fn write<T: Element, D: Dimension>(array: &ArrayRef<T, D>, mut writer: impl 
     // With its newline. A header that ends on a multiple is padded to the next one, as NumPy does.
     let blocks = (PREFIX_BYTES + header.len() + 1) / ALIGNMENT_BYTES + 1;
     let padded = blocks * ALIGNMENT_BYTES - PREFIX_BYTES;
-    let length = u16::try_from(padded).map_err(|_| {
-        let problem = format!("axes = {}: must be fewer", array.ndim());
-        io::Error::new(ErrorKind::InvalidInput, problem)
-    })?;
+    let length = u16::try_from(padded)
+        .map_err(|_| io::Error::new(ErrorKind::InvalidInput, format!("axes = {}: must be fewer", array.ndim())))?;
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend(length.to_le_bytes());
     bytes.extend(header.bytes());
     bytes.resize(blocks * ALIGNMENT_BYTES - 1, b' ');
     bytes.push(b'\n');
-    let numbers = match fortran {
-        true => transposed,
-        false => array.view(),
-    };
+    let numbers = if fortran { transposed } else { array.view() };
     for number in &numbers {
         number.encode(&mut bytes);
         if bytes.len() >= PIECE_BYTES {
@@ -276,10 +260,7 @@ pub fn write<T: Element, D: Dimension>(array: &ArrayRef<T, D>, mut writer: impl 
 pub fn shape_text(shape: &[usize]) -> String {
     match shape {
         [size] => format!("({size},)"),
-        sizes => {
-            let sizes: Vec<_> = sizes.iter().map(usize::to_string).collect();
-            format!("({})", sizes.join(", "))
-        }
+        sizes => format!("({})", sizes.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -317,8 +298,7 @@ impl<'a> Rest<'a> {
                 break;
             }
         }
-        let ended = self.0.trim().is_empty();
-        ended.then_some((dtype?, fortran?, shape?))
+        self.0.trim().is_empty().then_some((dtype?, fortran?, shape?))
     }
 
     /// Takes white space, and a mark or word if it is next.
@@ -330,21 +310,14 @@ impl<'a> Rest<'a> {
 
     /// Takes a string in either quotes. Names of keys and types have no escapes, spaces or control characters.
     fn string(&mut self) -> Option<&'a str> {
-        let quote = match self.take("'") {
-            Some(()) => '\'',
-            None => self.take("\"").map(|()| '"')?,
-        };
+        let quote = self.take("'").map(|()| '\'').or_else(|| self.take("\"").map(|()| '"'))?;
         let (text, rest) = self.0.split_once(quote)?;
         self.0 = rest;
-        let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
-        is_plain.then_some(text)
+        text.bytes().all(|byte| byte.is_ascii_graphic()).then_some(text)
     }
 
     fn boolean(&mut self) -> Option<bool> {
-        match self.take("True") {
-            Some(()) => Some(true),
-            None => self.take("False").map(|()| false),
-        }
+        self.take("True").map(|()| true).or_else(|| self.take("False").map(|()| false))
     }
 
     /// Takes (), (3,) or (2, 4); (3) is a number in parentheses.

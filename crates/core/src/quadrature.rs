@@ -1,27 +1,16 @@
 //! One-dimensional integrals of the smooth functions that occur in closed forms.
 
-/// Non-negative abscissae of the 15-point Kronrod rule on [-1, 1]; every second one is a Gauss abscissa.
-/// Digits of QUADPACK's dqk15.
-const NODES: [f64; 8] = [
-    0.991_455_371_120_812_6,
-    0.949_107_912_342_758_5,
-    0.864_864_423_359_769_1,
-    0.741_531_185_599_394_4,
-    0.586_087_235_467_691_1,
-    0.405_845_151_377_397_2,
-    0.207_784_955_007_898_47,
-    0.0,
-];
-/// Weights of the Kronrod rule.
-const KRONROD: [f64; 8] = [
-    0.022_935_322_010_529_224,
-    0.063_092_092_629_978_55,
-    0.104_790_010_322_250_18,
-    0.140_653_259_715_525_92,
-    0.169_004_726_639_267_9,
-    0.190_350_578_064_785_4,
-    0.204_432_940_075_298_9,
-    0.209_482_141_084_727_82,
+/// Non-negative abscissae of the 15-point Kronrod rule on [-1, 1] and their weights; every second abscissa is one of
+/// the Gauss rule. Digits of QUADPACK's dqk15.
+const KRONROD: [(f64, f64); 8] = [
+    (0.991_455_371_120_812_6, 0.022_935_322_010_529_224),
+    (0.949_107_912_342_758_5, 0.063_092_092_629_978_55),
+    (0.864_864_423_359_769_1, 0.104_790_010_322_250_18),
+    (0.741_531_185_599_394_4, 0.140_653_259_715_525_92),
+    (0.586_087_235_467_691_1, 0.169_004_726_639_267_9),
+    (0.405_845_151_377_397_2, 0.190_350_578_064_785_4),
+    (0.207_784_955_007_898_47, 0.204_432_940_075_298_9),
+    (0.0, 0.209_482_141_084_727_82),
 ];
 /// Weights of the Gauss rule, for nodes 1, 3, 5 and 7.
 const GAUSS: [f64; 4] =
@@ -31,10 +20,10 @@ const GAUSS: [f64; 4] =
 fn panel(f: &impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
     let (centre, half) = (0.5 * (a + b), 0.5 * (b - a));
     let middle = f(centre);
-    let (mut kronrod, mut gauss) = (KRONROD[7] * middle, GAUSS[3] * middle);
-    for i in 0..7 {
-        let pair = f(centre - half * NODES[i]) + f(centre + half * NODES[i]);
-        kronrod += KRONROD[i] * pair;
+    let (mut kronrod, mut gauss) = (KRONROD[7].1 * middle, GAUSS[3] * middle);
+    for (i, (node, weight)) in KRONROD[..7].iter().enumerate() {
+        let pair = f(centre - half * node) + f(centre + half * node);
+        kronrod += weight * pair;
         if i % 2 == 1 {
             gauss += GAUSS[i / 2] * pair;
         }

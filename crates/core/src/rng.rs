@@ -1,9 +1,8 @@
 //! Random streams. Every random generator of the library is made in this module.
 //!
-//! A trial is a pure function of `(seed, claim, cell, trial)`. These four make the 256-bit key of a
-//! ChaCha generator; named parts of a trial (the basis, the coefficients of head 2, columns
-//! 512..768, ...) are independent streams under that key, so that parts can be drawn in any order,
-//! by any number of threads, or alone.
+//! A trial is a pure function of `(seed, claim, cell, trial)`. These four make the 256-bit key of a ChaCha generator;
+//! named parts of a trial (the basis, the coefficients of head 2, columns 512..768, ...) are independent streams under
+//! that key, so that parts can be drawn in any order, by any number of threads, or alone.
 //!
 //! The generator is ChaCha with 8 rounds. Its output is specified, so that it does not change with
 //! versions of a library; it passes the statistical tests in use and is the fastest of its family.
@@ -51,8 +50,7 @@ impl Streams {
         generator
     }
 
-    /// Returns the streams of a part that has parts of its own, such as one prompt of a trial that draws
-    /// many.
+    /// Returns the streams of a part that has parts of its own, such as one prompt of a trial that draws many.
     ///
     /// ```
     /// use attnlab_core::rng::Streams;
@@ -87,8 +85,7 @@ impl Streams {
     }
 
     fn word(&self, i: usize) -> u64 {
-        let bytes = &self.key[8 * i..8 * (i + 1)];
-        bytes.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte))
+        self.key[8 * i..8 * (i + 1)].iter().rev().fold(0, |word, byte| (word << 8) | u64::from(*byte))
     }
 
     /// Returns the streams of the same trial in another cell. Data that all cells share (one text for

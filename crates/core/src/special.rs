@@ -13,8 +13,7 @@ use libm::erfc;
 use statrs::function::gamma::{gamma_lr, gamma_ur, ln_gamma};
 use std::f64::consts::{FRAC_1_SQRT_2, LN_2, PI};
 
-/// Value of x from which the asymptotic series of the normal tail is used: its smallest term is below
-/// 1e-30.
+/// Value of x from which the asymptotic series of the normal tail is used: its smallest term is below 1e-30.
 const FAR: f64 = 12.0;
 
 /// Computes $\ln \phi(x)$, the logarithm of the standard normal density.
@@ -49,10 +48,7 @@ pub fn ln_normal_tail(x: f64) -> f64 {
     if x < -1.0 {
         return (-normal_tail(-x)).ln_1p();
     }
-    if x < FAR {
-        return normal_tail(x).ln();
-    }
-    ln_normal_density(x) + ln_mills_ratio(x)
+    if x < FAR { normal_tail(x).ln() } else { ln_normal_density(x) + ln_mills_ratio(x) }
 }
 
 /// Computes $\ln(Q(x)/\phi(x))$ for x ≥ 0 to full precision, also where the difference of the two logarithms would be

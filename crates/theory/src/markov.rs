@@ -1,5 +1,4 @@
-//! Stationary Markov chains over a finite alphabet, and their entropies. Texts drawn from them have a
-//! known least loss.
+//! Stationary Markov chains over a finite alphabet, and their entropies. Texts drawn from them have a known least loss.
 
 use attnlab_core::error::{Error, Result, require, require_shape};
 
@@ -7,8 +6,7 @@ use attnlab_core::error::{Error, Result, require, require_shape};
 /// law takes its cube in operations, a second at this size.
 pub const MOST_CONTEXTS: usize = 1024;
 
-/// Largest distance from 1 of the sum of a row: the rounding error of a row that was normalised
-/// elsewhere.
+/// Largest distance from 1 of the sum of a row: the rounding error of a row that was normalised elsewhere.
 const SUM: f64 = 1e-9;
 
 /// A chain of order k over V symbols with its stationary law. A context is the last k symbols, oldest
@@ -27,9 +25,8 @@ impl MarkovChain {
     /// Makes the chain whose row s, `rows[s V .. (s + 1) V]`, is the law of the symbol after context s.
     ///
     /// # Errors
-    /// If there are no symbols, the order is 0, there are too many contexts, a row is not a probability
-    /// law, or the chain cannot return to context 0 from every other: it may then have several stationary
-    /// laws.
+    /// If there are no symbols, the order is 0, there are too many contexts, a row is not a probability law, or the
+    /// chain cannot return to context 0 from every other: it may then have several stationary laws.
     ///
     /// ```
     /// use attnlab_theory::markov::MarkovChain;
@@ -71,9 +68,7 @@ impl MarkovChain {
             joints.push(joint.clone());
         }
         joints.reverse();
-        let mut conditionals: Vec<Vec<f64>> =
-            joints[..order].iter().map(|joint| normalised(joint, vocabulary)).collect();
-        conditionals.push(rows);
+        let conditionals = joints[..order].iter().map(|joint| normalised(joint, vocabulary)).chain([rows]).collect();
         Ok(MarkovChain { vocabulary, order, joints, conditionals })
     }
 
@@ -89,8 +84,7 @@ impl MarkovChain {
 
     /// Returns the stationary law of contexts (V^k,), with the oldest symbol as the leading digit.
     pub fn stationary(&self) -> Vec<f64> {
-        let rows = self.joints[self.order].chunks_exact(self.vocabulary);
-        rows.map(|row| row.iter().sum()).collect()
+        self.joints[self.order].chunks_exact(self.vocabulary).map(|row| row.iter().sum()).collect()
     }
 
     /// Returns the law of the symbol after `past` (V,). Only the last k symbols of `past` count; if there
@@ -101,20 +95,16 @@ impl MarkovChain {
     pub fn next(&self, past: &[u16]) -> &[f64] {
         let known = past.len().min(self.order);
         let context = past[past.len() - known..].iter().fold(0, |s, x| s * self.vocabulary + usize::from(*x));
-        let from = context * self.vocabulary;
-        &self.conditionals[known][from..from + self.vocabulary]
+        &self.conditionals[known][context * self.vocabulary..][..self.vocabulary]
     }
 
     /// Computes H(next | j symbols before it) in nats, for j = 0 ..= k: the entropy of one symbol first,
     /// the entropy rate last. The values do not increase with j.
     pub fn entropies(&self) -> Vec<f64> {
-        let tables = self.joints.iter().zip(&self.conditionals);
-        tables
-            .map(|(joint, law)| {
-                let terms = joint.iter().zip(law);
-                -terms.filter(|(p, _)| **p > 0.0).map(|(p, q)| p * q.ln()).sum::<f64>()
-            })
-            .collect()
+        let entropy = |(joint, law): (&Vec<f64>, &Vec<f64>)| {
+            -joint.iter().zip(law).filter(|(p, _)| **p > 0.0).map(|(p, q)| p * q.ln()).sum::<f64>()
+        };
+        self.joints.iter().zip(&self.conditionals).map(entropy).collect()
     }
 
     /// Computes the entropy rate H(next | the k symbols before it), in nats per symbol: the least loss of
@@ -124,13 +114,11 @@ impl MarkovChain {
         self.entropies()[self.order]
     }
 
-    /// Computes the least expected loss, in nats per token, over windows of `context` symbols and the one
-    /// after them, if nothing before the window is known: its first symbols have fewer than k before
-    /// them.
+    /// Computes the least expected loss, in nats per token, over windows of `context` symbols and the one after them,
+    /// if nothing before the window is known: its first symbols have fewer than k before them.
     pub fn least_loss(&self, context: usize) -> f64 {
         let entropies = self.entropies();
-        let entropy = |seen: usize| entropies[seen.min(self.order)];
-        (1..=context).map(entropy).sum::<f64>() / context as f64
+        (1..=context).map(|seen| entropies[seen.min(self.order)]).sum::<f64>() / context as f64
     }
 
     /// Computes the mean loss, in nats per token, of the chain's own law over one such window. Of all
@@ -140,8 +128,7 @@ impl MarkovChain {
     /// If a symbol is not below V.
     pub fn loss(&self, window: &[u16]) -> f64 {
         let count = window.len().saturating_sub(1);
-        let loss = |t: usize| -self.next(&window[..t])[usize::from(window[t])].ln();
-        (1..=count).map(loss).sum::<f64>() / count as f64
+        (1..=count).map(|t| -self.next(&window[..t])[usize::from(window[t])].ln()).sum::<f64>() / count as f64
     }
 }
 
@@ -155,8 +142,7 @@ pub fn contexts(vocabulary: usize, order: usize) -> Result<usize> {
     require(order > 0, "order", order, allowed)?;
     // Symbols are 16-bit numbers, whose range exceeds the largest number of contexts.
     require(vocabulary >= 2, "vocabulary", vocabulary, "must be at least 2; a single symbol has entropy 0")?;
-    let power = u32::try_from(order).ok();
-    let count = power.and_then(|k| vocabulary.checked_pow(k));
+    let count = u32::try_from(order).ok().and_then(|k| vocabulary.checked_pow(k));
     count.filter(|n| *n <= MOST_CONTEXTS).ok_or_else(|| {
         let allowed = format!(
             "must be such that vocabulary^order is at most {MOST_CONTEXTS} (order is {order}); the exact \

@@ -36,13 +36,7 @@ fn view_mut<'a, T>(a: &'a mut ArrayViewMut2<'_, T>) -> MatMut<'a, T> {
 }
 
 fn owned<T: Real>(m: MatRef<'_, T>) -> Array2<T> {
-    let mut a = Array2::zeros((m.nrows(), m.ncols()).f());
-    for j in 0..m.ncols() {
-        for i in 0..m.nrows() {
-            a[[i, j]] = m[(i, j)];
-        }
-    }
-    a
+    Array2::from_shape_fn((m.nrows(), m.ncols()).f(), |place| m[place])
 }
 
 /// Computes `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`.
@@ -105,8 +99,7 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     Ok(values.into())
 }
 
-/// Computes eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only the lower
-/// triangle is read.
+/// Computes eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only the lower triangle is read.
 ///
 /// # Errors
 /// If A is not square, contains NaN, or the iteration does not converge.

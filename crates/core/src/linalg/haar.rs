@@ -1,6 +1,6 @@
 //! Random subspaces: Haar-distributed bases, and sets of bases with a chosen coherence.
 
-use super::{Real, column_major, product, qr_q};
+use super::{column_major, product, qr_q};
 use crate::error::{Error, Result, require};
 use crate::rng::Generator;
 use ndarray::{Array2, ShapeBuilder, s};
@@ -40,7 +40,12 @@ pub fn orthonormal_bases(d: usize, dims: &[usize], rng: &mut Generator) -> Resul
     let total: usize = dims.iter().sum();
     let allowed = format!("must be at least {total}, the sum of the subspace dimensions");
     require(total <= d, "ambient", d, allowed)?;
-    Ok(split(&haar_basis(d, total, rng)?, dims))
+    let (joint, mut start) = (haar_basis(d, total, rng)?, 0);
+    let part = |p: &usize| {
+        start += p;
+        column_major(joint.slice(s![.., start - p..start]))
+    };
+    Ok(dims.iter().map(part).collect())
 }
 
 /// Draws K bases (d, p) whose mutual principal cosines all equal c = `coherence`: U_kᵀU_l = c·I for k ≠
@@ -62,16 +67,6 @@ pub fn coherent_bases(
     })?;
     let (shared, own) = (coherence.sqrt(), (1.0 - coherence).sqrt());
     Ok(blocks[1..].iter().map(|q| &blocks[0] * shared + q * own).collect())
-}
-
-fn split<T: Real>(joint: &Array2<T>, dims: &[usize]) -> Vec<Array2<T>> {
-    let mut start = 0;
-    let part = |p: &usize| {
-        let block = column_major(joint.slice(s![.., start..start + p]));
-        start += p;
-        block
-    };
-    dims.iter().map(part).collect()
 }
 
 /// Computes the largest entry of |U_kᵀU_l - δ_kl I| over all pairs: 0 for a jointly orthonormal set.

@@ -1,8 +1,7 @@
 //! Products, QR, SVD, eigenvalues and Haar bases behind one interface.
 //!
-//! The engine is faer, pure Rust; the feature `lapack` replaces it by BLAS/LAPACK through
-//! `ndarray-linalg`. Data are `ndarray` arrays throughout: the engine works on views of their
-//! memory and copies nothing.
+//! The engine is faer, pure Rust; the feature `lapack` replaces it by BLAS/LAPACK through `ndarray-linalg`. Data are
+//! `ndarray` arrays throughout: the engine works on views of their memory and copies nothing.
 
 #[cfg(any(not(feature = "lapack"), test))]
 mod faer_engine;
@@ -11,8 +10,7 @@ mod haar;
 mod lapack_engine;
 mod scalar;
 
-// Both engines have the same four functions. The feature `lapack` selects the second, and its tests
-// compare the two.
+// Both engines have the same four functions. The feature `lapack` selects the second, and its tests compare the two.
 #[cfg(not(feature = "lapack"))]
 use faer_engine as engine;
 #[cfg(feature = "lapack")]

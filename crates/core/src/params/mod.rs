@@ -11,7 +11,6 @@ pub use domain::Domain;
 pub use quantity::{Kind, Quantity, Word};
 
 use crate::error::{Error, Result};
-use ndarray::Array2;
 use serde_json::{Map, Value};
 
 /// Default of a parameter that the user does not set.
@@ -96,10 +95,7 @@ impl Params {
                 return Err(Error::invalid(name, &set[name.as_str()], why));
             }
         }
-        let given = |spec: &Spec| {
-            let names = std::iter::once(&spec.name).chain(spec.aliases);
-            names.into_iter().find_map(|name| set.get(*name))
-        };
+        let given = |spec: &Spec| std::iter::once(&spec.name).chain(spec.aliases).find_map(|name| set.get(*name));
         let missing = |spec: &&Spec| matches!(spec.default, Fallback::Required) && given(spec).is_none();
         let missing: Vec<&Spec> = schema.iter().filter(missing).collect();
         if !missing.is_empty() {
@@ -151,55 +147,6 @@ impl Params {
         self.0.contains_key(quantity.name)
     }
 
-    /// Returns the number of this name.
-    ///
-    /// # Panics
-    /// If the schema declares no such number. That is a defect of the claim, found by the registry test
-    /// that runs every claim once.
-    pub fn f64(&self, name: &str) -> f64 {
-        self.read::<f64>(name)
-    }
-
-    /// Returns the whole number of this name.
-    ///
-    /// # Panics
-    /// As [`Params::f64`].
-    pub fn usize(&self, name: &str) -> usize {
-        self.read::<usize>(name)
-    }
-
-    /// Returns the word of this name.
-    ///
-    /// # Panics
-    /// As [`Params::f64`].
-    pub fn text(&self, name: &str) -> &str {
-        self.read::<Word>(name)
-    }
-
-    /// Returns the flag of this name.
-    ///
-    /// # Panics
-    /// As [`Params::f64`].
-    pub fn flag(&self, name: &str) -> bool {
-        self.read::<bool>(name)
-    }
-
-    /// Returns the vector of this name.
-    ///
-    /// # Panics
-    /// As [`Params::f64`].
-    pub fn vector(&self, name: &str) -> Vec<f64> {
-        self.read::<Vec<f64>>(name)
-    }
-
-    /// Returns the matrix of this name, given by its rows.
-    ///
-    /// # Panics
-    /// As [`Params::f64`].
-    pub fn matrix(&self, name: &str) -> Array2<f64> {
-        self.read::<Array2<f64>>(name)
-    }
-
     /// Returns the parameters as a JSON object, in the order of the schema.
     pub fn as_json(&self) -> &Map<String, Value> {
         &self.0
@@ -231,6 +178,7 @@ fn undeclared<T>(name: &str) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ndarray::{Array2, array};
     use serde_json::json;
 
     const X: Quantity<f64> = Quantity::real("x", "x", "a number");
@@ -245,11 +193,10 @@ mod tests {
     fn vectors_and_matrices_are_read_and_refused() {
         let vector = Domain::Vector(&Domain::NON_NEGATIVE);
         let x = resolve(vector, json!([1, 2.5])).unwrap();
-        assert_eq!(x.vector("x"), [1.0, 2.5]);
+        assert_eq!(x.read::<Vec<f64>>("x"), [1.0, 2.5]);
         let matrix = Domain::Matrix(&Domain::FINITE);
         let x = resolve(matrix, json!([[1, -2, 3], [4, 5, 6]])).unwrap();
-        assert_eq!(x.matrix("x").dim(), (2, 3));
-        assert_eq!(x.matrix("x")[[0, 1]], -2.0);
+        assert_eq!(x.read::<Array2<f64>>("x"), array![[1.0, -2.0, 3.0], [4.0, 5.0, 6.0]]);
         for bad in [json!([]), json!([1, -1]), json!(1), json!([[1]]), json!(["a"])] {
             assert!(resolve(vector, bad).is_err());
         }
@@ -268,8 +215,7 @@ mod tests {
         let vector = Domain::Vector(&Domain::FINITE);
         assert_eq!(resolve(vector, json!([1, 2])).unwrap().cell(), resolve(vector, json!([1.0, 2.0])).unwrap().cell());
         assert!(resolve(Domain::Whole(1, 9), json!(2.5)).is_err());
-        let whole = resolve(Domain::Whole(1, 2000), json!(2e3)).unwrap();
-        assert_eq!(whole.as_json()["x"], json!(2000));
+        assert_eq!(resolve(Domain::Whole(1, 2000), json!(2e3)).unwrap().as_json()["x"], json!(2000));
         assert!(resolve(Domain::Whole(0, u64::MAX), json!(1e300)).is_err());
     }
 }

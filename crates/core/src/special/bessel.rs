@@ -1,5 +1,4 @@
-//! Ratios of modified Bessel functions of the first kind, and the integral over the sphere that
-//! they come from.
+//! Ratios of modified Bessel functions of the first kind, and the integral over the sphere that they come from.
 //!
 //! With $u$ uniform on the unit sphere of $\mathbb R^m$, $m = 2\nu + 2$, and any unit vector $e$,
 //! $$M_\nu(\kappa) = \mathbb E\, e^{\kappa \langle u, e\rangle}
@@ -17,9 +16,8 @@
 
 use statrs::function::gamma::ln_gamma;
 
-/// $r_\nu(x) = I_{\nu+1}(x) / I_\nu(x)$ for any order $\nu \ge -1/2$ and argument $x \ge 0$, with a
-/// relative error below 1e-12 (tested for orders 0 to 512 and 1e-8 ≤ x ≤ 1e8, and at order 50 000).
-/// NaN outside that domain.
+/// $r_\nu(x) = I_{\nu+1}(x) / I_\nu(x)$ for any order $\nu \ge -1/2$ and argument $x \ge 0$, with a relative error
+/// below 1e-12 (tested for orders 0 to 512 and 1e-8 ≤ x ≤ 1e8, and at order 50 000). NaN outside that domain.
 ///
 /// ```
 /// use attnlab_core::special::bessel_ratio;
@@ -34,10 +32,7 @@ pub fn bessel_ratio(nu: f64, x: f64) -> f64 {
     if !in_domain(nu, x) {
         return f64::NAN;
     }
-    if far(nu, x) {
-        return 1.0 - far_complement(nu, x);
-    }
-    by_recurrence(nu, x)
+    if far(nu, x) { 1.0 - far_complement(nu, x) } else { by_recurrence(nu, x) }
 }
 
 /// $1 - r_\nu(x)$ without cancellation where the ratio is close to 1: there the loss of the best

@@ -33,8 +33,7 @@ pub fn fisher(successes: [u64; 2], trials: [u64; 2]) -> Result<f64> {
     let probability = |k: u64| (ln_binomial(n, k) + ln_binomial(m, total - k) - all_tables).exp();
     let largest = probability(successes[0]) * (1.0 + TIE);
     let tables = total.saturating_sub(m)..=total.min(n);
-    let sum: f64 = tables.map(probability).filter(|p| *p <= largest).sum();
-    Ok(sum.min(1.0))
+    Ok(tables.map(probability).filter(|p| *p <= largest).sum::<f64>().min(1.0))
 }
 
 /// Computes the two-sided p-value of Welch's test for two means with Student intervals of `counts` values, as

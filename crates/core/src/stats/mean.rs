@@ -43,6 +43,5 @@ pub fn t_tail(freedom: f64, t: f64) -> Result<f64> {
 }
 
 fn student(freedom: f64) -> Result<StudentsT> {
-    let law = StudentsT::new(0.0, 1.0, freedom);
-    law.map_err(|e| Error::undefined(format!("Student's t with {freedom} degrees: {e}")))
+    StudentsT::new(0.0, 1.0, freedom).map_err(|e| Error::undefined(format!("Student's t with {freedom} degrees: {e}")))
 }

@@ -33,8 +33,7 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Confidence level of the interval, 0.95 for 95 %; 1 for a value that is computed rather than
-    /// sampled.
+    /// Confidence level of the interval, 0.95 for 95 %; 1 for a value that is computed rather than sampled.
     pub level: f64,
 }
 

@@ -1,8 +1,7 @@
 //! Multiple testing: Holm's step-down adjustment.
 
-/// Computes Holm-adjusted p-values, in the order given. Rejecting the hypotheses whose adjusted p-value
-/// is at most α keeps the probability of any false rejection at most α, whatever the dependence of the
-/// tests.
+/// Computes Holm-adjusted p-values, in the order given. Rejecting the hypotheses whose adjusted p-value is at most α
+/// keeps the probability of any false rejection at most α, whatever the dependence of the tests.
 ///
 /// ```
 /// // By hand: sorted .01, .02, .03, .04 times 4, 3, 2, 1, then the running maximum.

@@ -16,16 +16,11 @@ use crate::error::{Result, require};
 pub fn quantile(values: &[f64], p: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(|a, b| a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())));
-    let Some(last) = sorted.len().checked_sub(1).filter(|_| !p.is_nan()) else {
-        return f64::NAN;
-    };
+    let Some(last) = sorted.len().checked_sub(1).filter(|_| !p.is_nan()) else { return f64::NAN };
     let place = p.clamp(0.0, 1.0) * last as f64;
     let (i, f) = (place as usize, place.fract());
     // An infinite neighbour of weight 0 would otherwise give NaN.
-    if f == 0.0 || sorted[i] == sorted[i + 1] {
-        return sorted[i];
-    }
-    sorted[i] + f * (sorted[i + 1] - sorted[i])
+    if f == 0.0 || sorted[i] == sorted[i + 1] { sorted[i] } else { sorted[i] + f * (sorted[i + 1] - sorted[i]) }
 }
 
 /// Estimates the p-quantile of the law of `values`, with the exact interval between two order statistics:

@@ -26,6 +26,5 @@ pub fn spearman(x: &[f64], y: &[f64]) -> f64 {
 fn ranks(values: &[f64]) -> Vec<f64> {
     let below = |v: f64| values.iter().filter(|w| **w < v).count() as f64;
     let equal = |v: f64| values.iter().filter(|w| **w == v).count() as f64;
-    let rank = |v: &f64| below(*v) + 0.5 * (equal(*v) + 1.0);
-    values.iter().map(rank).collect()
+    values.iter().map(|v| below(*v) + 0.5 * (equal(*v) + 1.0)).collect()
 }

@@ -1,7 +1,7 @@
 //! Rates: the exponent b of y ≈ c x^b as a slope on log-log axes, with its interval.
 
 use super::{Estimate, mean, t_quantile, validate_level};
-use crate::error::{Error, Result, require, require_shape};
+use crate::error::{Result, require, require_shape};
 
 /// Estimates the exponent b in y ≈ c x^b: the least-squares slope of log y over log x with its Student
 /// interval (exact for independent normal errors of log y with equal spread).
@@ -39,13 +39,16 @@ impl PowerLaw {
     /// As [`log_log_slope`].
     pub fn fit(x: &[f64], y: &[f64], level: f64) -> Result<Self> {
         validate_level(level)?;
-        let (x, y) = logs(x, y)?;
+        let (lengths, expected) = ((x.len(), y.len()), "two lists of equal length >= 3");
+        require_shape(x.len() == y.len() && x.len() >= 3, "points of a rate", lengths, expected)?;
+        let allowed = "must be positive finite numbers only";
+        x.iter().chain(y).try_for_each(|v| require(*v > 0.0 && v.is_finite(), "points of a rate", v, allowed))?;
+        let [x, y] = [x, y].map(|values| values.iter().map(|v| v.ln()).collect::<Vec<_>>());
         let n = x.len() as f64;
         let (mean_x, mean_y) = (x.iter().sum::<f64>() / n, y.iter().sum::<f64>() / n);
         let sxx: f64 = x.iter().map(|v| (v - mean_x).powi(2)).sum();
         require(sxx != 0.0, "points of a rate", x[0].exp(), "must be at least two different x")?;
-        let product = |(a, b): (&f64, &f64)| (a - mean_x) * (b - mean_y);
-        let slope = x.iter().zip(&y).map(product).sum::<f64>() / sxx;
+        let slope = x.iter().zip(&y).map(|(a, b)| (a - mean_x) * (b - mean_y)).sum::<f64>() / sxx;
         let residual = |(a, b): (&f64, &f64)| (b - mean_y - slope * (a - mean_x)).powi(2);
         let variance = x.iter().zip(&y).map(residual).sum::<f64>() / (n - 2.0);
         let t = t_quantile(n - 2.0, 0.5 + level / 2.0)?;
@@ -74,17 +77,6 @@ impl PowerLaw {
         let half = self.half.0.hypot(self.half.1 * far);
         Estimate { value: value.exp(), low: (value - half).exp(), high: (value + half).exp(), level: self.slope.level }
     }
-}
-
-/// Returns the logarithms of the points, after checking lengths and values.
-fn logs(x: &[f64], y: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
-    let (lengths, expected) = ((x.len(), y.len()), "two lists of equal length >= 3");
-    require_shape(x.len() == y.len() && x.len() >= 3, "points of a rate", lengths, expected)?;
-    if let Some(bad) = x.iter().chain(y).find(|v| !(**v > 0.0 && v.is_finite())) {
-        return Err(Error::invalid("points of a rate", bad, "must be positive finite numbers only"));
-    }
-    let ln = |values: &[f64]| values.iter().map(|v| v.ln()).collect();
-    Ok((ln(x), ln(y)))
 }
 
 /// Estimates the exponent b in E y ≈ c x^b from independent repetitions `samples[i][j]` of y at `x[j]`:

@@ -12,17 +12,14 @@ use statrs::function::gamma::ln_gamma;
 ///                  {q^s (1-q)^{n-s}}
 ///           = \frac{B(a+s,\, b+n-s)}{B(a, b)\; q^s (1-q)^{n-s}}. $$
 /// Under q this is a non-negative martingale that starts at 1, so that by Ville's inequality
-/// $\mathbb P_q(\exists n: M_n(q) \ge 1/\alpha) \le \alpha$. The set
-/// $C_n = \{q: M_n(q) < 1/\alpha\}$, an interval because $M_n$ is convex in q on the logarithmic
-/// scale, therefore contains the true q *at every n at once* with probability at least 1 - α. That is
-/// Robbins' method of mixtures (Robbins, *Statistical methods related to the law of the iterated
-/// logarithm*, Ann. Math. Stat. 41, 1970; Howard, Ramdas, McAuliffe and Sekhon, *Time-uniform,
-/// nonparametric, nonasymptotic confidence sequences*, Ann. Stat. 49, 2021, which also treats this
-/// mixture).
+/// $\mathbb P_q(\exists n: M_n(q) \ge 1/\alpha) \le \alpha$. The set $C_n = \{q: M_n(q) < 1/\alpha\}$, an interval
+/// because $M_n$ is convex in q on the logarithmic scale, therefore contains the true q *at every n at once* with
+/// probability at least 1 - α. That is Robbins' method of mixtures (Robbins, *Statistical methods related to the law of
+/// the iterated logarithm*, Ann. Math. Stat. 41, 1970; Howard, Ramdas, McAuliffe and Sekhon, *Time-uniform,
+/// nonparametric, nonasymptotic confidence sequences*, Ann. Stat. 49, 2021, which also treats this mixture).
 ///
-/// The mixing law is Beta(a, b) with a = b = 1/2, the Krichevsky-Trofimov mixture. It loses least against
-/// the best θ for probabilities near 0 and 1, where most claims lie, and loses at the same rate (ln n)/2
-/// everywhere else.
+/// The mixing law is Beta(a, b) with a = b = 1/2, the Krichevsky-Trofimov mixture. It loses least against the best θ
+/// for probabilities near 0 and 1, where most claims lie, and loses at the same rate (ln n)/2 everywhere else.
 ///
 /// ```
 /// use attnlab_core::stats::{Sequence, binomial};

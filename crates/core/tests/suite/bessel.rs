@@ -5,8 +5,7 @@ use proptest::prelude::*;
 
 /// The rows of a table of reference values.
 fn table(text: &str) -> Vec<Vec<f64>> {
-    let row = |line: &str| line.split(',').map(|x| x.parse().unwrap()).collect();
-    text.lines().map(row).collect()
+    text.lines().map(|line| line.split(',').map(|x| x.parse().unwrap()).collect()).collect()
 }
 
 #[test]
@@ -37,8 +36,7 @@ fn means_over_the_sphere_agree_with_mpmath() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The recurrence of the Bessel functions, 1/r_ν = 2(ν+1)/x + r_{ν+1}, and Amos' bounds, over the
-    /// whole range.
+    /// The recurrence of the Bessel functions, 1/r_ν = 2(ν+1)/x + r_{ν+1}, and Amos' bounds, over the whole range.
     #[test]
     fn bessel_ratios_obey_recurrence_and_bounds(nu in 0.0..512.0_f64, log_x in -8.0..8.0_f64) {
         let x = 10_f64.powf(log_x);

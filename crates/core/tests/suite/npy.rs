@@ -49,8 +49,7 @@ fn files_of_numpy_are_read() {
     assert_eq!(read::<f32>(TOKENS), tokens.into_dyn());
     assert_eq!(read::<i32>(LABELS), array![0, 0, 1, 1].into_dyn());
     let parsed = Header::read(&mut &LABELS[..]).unwrap();
-    let expected = Header { dtype: "<i4".into(), fortran: false, shape: vec![4], start: 128 };
-    assert_eq!(parsed, expected);
+    assert_eq!(parsed, Header { dtype: "<i4".into(), fortran: false, shape: vec![4], start: 128 });
     assert_eq!((parsed.kind(), parsed.data_bytes()), ("i4", Some(16)));
 }
 
@@ -84,8 +83,7 @@ fn every_type_is_read_in_both_byte_orders() {
     reads(&[0, 0, 0x20, 0xc0], -2.5_f32, None);
     reads(&[0, 0, 0, 0, 0, 0, 0x04, 0xc0], -2.5_f64, None);
     for dtype in ["|u1", "u1"] {
-        let bytes = file(&header(dtype, "False", "()"), &[7]);
-        assert_eq!(read::<u8>(&bytes).first(), Some(&7), "{dtype}");
+        assert_eq!(read::<u8>(&file(&header(dtype, "False", "()"), &[7])).first(), Some(&7), "{dtype}");
     }
 }
 
@@ -96,11 +94,9 @@ fn orders_and_shapes_are_those_of_the_header() {
     assert_eq!(read::<u8>(&rows), array![[1, 2, 3], [4, 5, 6]].into_dyn());
     let columns = file(&header("|u1", "True", "(2, 3)"), &data);
     assert_eq!(read::<u8>(&columns), array![[1, 3, 5], [2, 4, 6]].into_dyn());
-    let scalar = file(&header("<u2", "False", "()"), &[1, 2]);
-    assert_eq!(read::<u16>(&scalar), arr0(513).into_dyn());
+    assert_eq!(read::<u16>(&file(&header("<u2", "False", "()"), &[1, 2])), arr0(513).into_dyn());
     for order in ["False", "True"] {
-        let empty = file(&header("<f8", order, "(2, 0, 3)"), &[]);
-        assert_eq!(read::<f64>(&empty).shape(), &[2, 0, 3]);
+        assert_eq!(read::<f64>(&file(&header("<f8", order, "(2, 0, 3)"), &[])).shape(), &[2, 0, 3]);
     }
     // Any order of the keys, either quotes, no last comma, no newline, no space.
     let other = "{\"shape\":(3,),'fortran_order':True,\"descr\":\"|i1\"}";
@@ -141,11 +137,9 @@ fn bytes_of_the_writer_are_fixed() {
     let bytes = padded("|u1", "False", "(2,)", &[7, 8]);
     assert_eq!(written(&array![7_u8, 8]), bytes);
     // 10 + 53 + 1 bytes are a multiple of 64 already: another 64 follow.
-    let scalar = padded("<f8", "False", "()", &[0, 0, 0, 0, 0, 0, 0x04, 0xc0]);
-    assert_eq!(written(&arr0(-2.5_f64)), scalar);
+    assert_eq!(written(&arr0(-2.5_f64)), padded("<f8", "False", "()", &[0, 0, 0, 0, 0, 0, 0x04, 0xc0]));
     for (axes, start) in [(5, 128), (30, 192)] {
-        let many = ArrayD::<u8>::zeros(IxDyn(&vec![1; axes]));
-        assert_eq!(written(&many).len(), start + 1);
+        assert_eq!(written(&ArrayD::<u8>::zeros(IxDyn(&vec![1; axes]))).len(), start + 1);
     }
 }
 

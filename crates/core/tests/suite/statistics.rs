@@ -31,6 +31,17 @@ fn binomial_intervals_cover() {
     }
 }
 
+const X: [f64; 5] = [10.0, 30.0, 100.0, 300.0, 1000.0];
+
+/// Values 2 x^-0.7 at [`X`] with log-normal errors of 10 %.
+fn noisy_powers(name: &str, trial: u64) -> [f64; 5] {
+    let mut rng = rng(name, trial);
+    X.map(|x| {
+        let error: f64 = StandardNormal.sample(&mut rng);
+        2.0 * x.powf(-0.7) * (0.1 * error).exp()
+    })
+}
+
 #[test]
 fn mean_and_slope_intervals_cover() {
     covers(0.95, 2000, |t| {
@@ -38,15 +49,7 @@ fn mean_and_slope_intervals_cover() {
         let values: Vec<f64> = StandardNormal.sample_iter(&mut rng).take(5).collect();
         mean(&values, 0.95).unwrap().covers(0.0)
     });
-    covers(0.95, 2000, |t| {
-        let mut rng = rng("slope", t);
-        let x = [10.0_f64, 30.0, 100.0, 300.0, 1000.0];
-        let y = x.map(|x| {
-            let error: f64 = StandardNormal.sample(&mut rng);
-            2.0 * x.powf(-0.7) * (0.1 * error).exp()
-        });
-        log_log_slope(&x, &y, 0.95).unwrap().covers(-0.7)
-    });
+    covers(0.95, 2000, |t| log_log_slope(&X, &noisy_powers("slope", t), 0.95).unwrap().covers(-0.7));
 }
 
 /// Counts, among `runs` of up to `most` trials that hold with probability `q`, those in which the
@@ -113,8 +116,7 @@ fn intervals_of_the_confidence_sequence() {
         let e = sequence.interval(s, n).unwrap();
         assert!((e.low - low).abs() < 1e-11 && (e.high - high).abs() < 1e-11, "{e:?}");
         // By symmetry.
-        let mirrored = sequence.interval(n - s, n).unwrap();
-        assert!((mirrored.low + e.high - 1.0).abs() < 1e-11);
+        assert!((sequence.interval(n - s, n).unwrap().low + e.high - 1.0).abs() < 1e-11);
     }
     let none = sequence.interval(0, 10).unwrap();
     assert!(none.low == 0.0 && none.high < 0.5);
@@ -129,21 +131,14 @@ fn intervals_of_the_confidence_sequence() {
 #[test]
 fn bands_of_fits_and_intervals_of_quantiles_cover() {
     covers(0.95, 2000, |t| {
-        let mut rng = rng("band", t);
-        let x = [10.0_f64, 30.0, 100.0, 300.0, 1000.0];
-        let y = x.map(|x| {
-            let error: f64 = StandardNormal.sample(&mut rng);
-            2.0 * x.powf(-0.7) * (0.1 * error).exp()
-        });
-        let law = PowerLaw::fit(&x, &y, 0.95).unwrap();
+        let law = PowerLaw::fit(&X, &noisy_powers("band", t), 0.95).unwrap();
         law.evaluate(700.0).covers(2.0 * 700_f64.powf(-0.7))
     });
     // A law with ties and a heavy tail; its upper quartile is 4.
     for n in [6, 15, 40] {
         covers(0.9, 2000, |t| {
             let mut rng = rng("quantile", t);
-            let draw = |_| (1.0 / (1.0 - rng.random::<f64>())).min(4.0);
-            let values: Vec<f64> = (0..n).map(draw).collect();
+            let values: Vec<f64> = (0..n).map(|_| (1.0 / (1.0 - rng.random::<f64>())).min(4.0)).collect();
             quantile_interval(&values, 0.75, 0.9).unwrap().covers(4.0)
         });
     }
@@ -165,8 +160,7 @@ fn holm_controls_the_family_wise_error() {
             p.push(p[0]);
             adjust(&p).iter().any(|p| *p <= alpha)
         };
-        let alarms = (0..runs).filter(alarm).count() as u64;
-        binomial(alarms, runs, 1.0 - 2e-6).unwrap()
+        binomial((0..runs).filter(alarm).count() as u64, runs, 1.0 - 2e-6).unwrap()
     };
     assert!(false_alarm(&holm).low <= alpha);
     // The same test must detect that raw p-values do not control the error.

@@ -4,11 +4,9 @@ use super::Mssa;
 use attnlab_core::error::Result;
 use ndarray::{Array2, ArrayView2};
 
-/// Runs `layers` MSSA layers and passes every Z^(l) (d, N), l = 0 ..= layers, to `probe`; returns the
-/// last.
+/// Runs `layers` MSSA layers and passes every Z^(l) (d, N), l = 0 ..= layers, to `probe`; returns the last.
 ///
-/// `bases(l)` returns the U_k^(l) of layer l: the same for all layers in AoT Eq. (3), different ones in
-/// Eq. (5).
+/// `bases(l)` returns the U_k^(l) of layer l: the same for all layers in AoT Eq. (3), different ones in Eq. (5).
 ///
 /// # Errors
 /// As [`Mssa::apply`].

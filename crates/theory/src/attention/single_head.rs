@@ -50,8 +50,7 @@ impl SingleHead {
             self.phi.apply(&mut scores);
             column.assign(&ndarray::ArrayView1::from(&scores));
         }
-        let values = product(self.w_pv.view(), tokens);
-        Ok(&tokens + &product(values.view(), weights.view()))
+        Ok(&tokens + &product(product(self.w_pv.view(), tokens).view(), weights.view()))
     }
 
     /// Returns the prediction for the query: the last entry of the last column of [`SingleHead::apply`].
@@ -59,8 +58,7 @@ impl SingleHead {
     /// # Errors
     /// As [`SingleHead::apply`], or if there are no tokens.
     pub fn predict(&self, tokens: ArrayView2<f64>) -> Result<f64> {
-        let next = self.apply(tokens)?;
-        let last = next.last().copied();
+        let last = self.apply(tokens)?.last().copied();
         last.ok_or_else(|| Error::shape("tokens", tokens.dim(), "at least one token"))
     }
 }

@@ -19,7 +19,7 @@ mod descent;
 
 pub use descent::descend;
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use diffsol::error::{DiffsolError, OdeSolverError};
 use diffsol::{
     NalgebraLU, NalgebraMat, NalgebraVec, OdeBuilder, OdeEquations, OdeSolverMethod, OdeSolverStopReason, VectorCommon,
@@ -75,27 +75,15 @@ pub enum Method {
     Chebyshev,
 }
 
-impl Method {
-    /// Names of the methods, in the order of [`Method::ALL`].
-    pub const NAMES: [&'static str; 4] = ["tsit45", "bdf", "esdirk34", "chebyshev"];
-    /// All methods.
-    pub const ALL: [Method; 4] = [Method::Tsit45, Method::Bdf, Method::Esdirk34, Method::Chebyshev];
+attnlab_core::named!(Method, "method": Tsit45 = "tsit45", Bdf = "bdf", Esdirk34 = "esdirk34", Chebyshev = "chebyshev");
 
+impl Method {
     /// Returns the method for a stiff gradient flow in `dim` coordinates: [`Method::Bdf`] as long as its
     /// dim × dim matrix and the dim derivatives that fill it cost less than the stages of
     /// [`Method::Chebyshev`], whose order is lower.
     pub fn stiff(dim: usize) -> Method {
         // 30 × 30 weights of linear attention: 8 MB, and some seconds for a thousand steps.
         if dim <= 1000 { Method::Bdf } else { Method::Chebyshev }
-    }
-
-    /// Returns the method with this name.
-    ///
-    /// # Errors
-    /// [`Error::Unknown`] for an unknown name.
-    pub fn parse(name: &str) -> Result<Method> {
-        let place = Self::NAMES.iter().position(|n| *n == name);
-        place.map(|i| Self::ALL[i]).ok_or_else(|| Error::unknown("method", name, Self::NAMES))
     }
 }
 
@@ -113,7 +101,7 @@ pub struct Flow {
 }
 
 /// States along a flow.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Path {
     /// Requested times, up to the event.
     pub times: Vec<f64>,
@@ -223,8 +211,7 @@ impl<'a> Watching<'a> {
         if let Some(conserved) = self.watch.conserved {
             let values = conserved(x);
             if !self.started {
-                let still = |start: &f64| Drift { start: *start, largest: 0.0, at: t };
-                self.drifts = values.iter().map(still).collect();
+                self.drifts = values.iter().map(|start| Drift { start: *start, largest: 0.0, at: t }).collect();
             }
             for (drift, value) in self.drifts.iter_mut().zip(&values) {
                 let distance = (value - drift.start).abs();
@@ -246,8 +233,7 @@ impl Flow {
             method,
             rtol: 1e-10,
             atol: 1e-13,
-            // The largest explicit flows take some minutes; a stiff flow under an explicit method exceeds
-            // any limit.
+            // The largest explicit flows take some minutes; a stiff flow under an explicit method exceeds any limit.
             most_steps: 1_000_000,
         }
     }
@@ -301,12 +287,14 @@ impl Flow {
         problem.ode_options.max_nonlinear_solver_failures = self.most_steps;
         // Its least step is 1e-13, whatever the unit of time in which the flow moves.
         problem.ode_options.min_timestep *= self.unit_of_time(field, start).min(1.0);
-        let drive = Drive { times, watching: Watching::new(watch), most_steps: self.most_steps };
+        let watching = Watching::new(watch);
         type Lu = NalgebraLU<f64>;
         let path = match self.method {
-            Method::Tsit45 => drive.run(problem.tsit45().map_err(failed)?),
-            Method::Bdf => drive.run(problem.bdf::<Lu>().map_err(failed)?),
-            Method::Esdirk34 | Method::Chebyshev => drive.run(problem.esdirk34::<Lu>().map_err(failed)?),
+            Method::Tsit45 => self.drive(times, watching, problem.tsit45().map_err(failed)?),
+            Method::Bdf => self.drive(times, watching, problem.bdf::<Lu>().map_err(failed)?),
+            Method::Esdirk34 | Method::Chebyshev => {
+                self.drive(times, watching, problem.esdirk34::<Lu>().map_err(failed)?)
+            }
         }?;
         Ok(Path { evaluations: calls.get(), ..path })
     }
@@ -321,67 +309,40 @@ impl Flow {
 
     fn validate(&self, field: &dyn VectorField, start: &[f64], times: &[f64]) -> Result<()> {
         for (name, value) in [("rtol", self.rtol), ("atol", self.atol)] {
-            if !(value > 0.0 && value < 1.0) {
-                return Err(Error::invalid(name, value, "must be a number in (0, 1)"));
-            }
+            require(value > 0.0 && value < 1.0, name, value, "must be a number in (0, 1)")?;
         }
-        if start.len() != field.dim() || start.is_empty() {
-            let expected = format!("{} coordinates, as the field has", field.dim());
-            return Err(Error::shape("start of the flow", start.len(), expected));
-        }
-        if let Some(bad) = start.iter().find(|x| !x.is_finite()) {
-            return Err(Error::invalid("start of the flow", bad, "must be finite numbers"));
-        }
-        validate_times(times)
-    }
-}
-
-fn validate_times(times: &[f64]) -> Result<()> {
-    let ascending = times.windows(2).all(|w| w[0] < w[1]);
-    let finite = times.iter().all(|t| *t > 0.0 && t.is_finite());
-    if times.is_empty() || !ascending || !finite {
+        let fits = start.len() == field.dim() && !start.is_empty();
+        let expected = format!("{} coordinates, as the field has", field.dim());
+        require_shape(fits, "start of the flow", start.len(), expected)?;
+        let finite = |x: &f64| require(x.is_finite(), "start of the flow", x, "must be finite numbers");
+        start.iter().try_for_each(finite)?;
+        let ascending = times.windows(2).all(|w| w[0] < w[1]);
+        let finite = times.iter().all(|t| *t > 0.0 && t.is_finite());
         let allowed = "must be at least one, each finite, > 0 and larger than the one before";
-        return Err(Error::invalid("times", format!("{times:?}"), allowed));
-    }
-    Ok(())
-}
-
-fn failed(error: DiffsolError) -> Error {
-    Error::not_converged(format!("the flow could not be integrated: {error}"))
-}
-
-/// Loop over the steps of any method.
-struct Drive<'t, 'w> {
-    times: &'t [f64],
-    watching: Watching<'w>,
-    most_steps: usize,
-}
-
-/// Makes the error of a flow that diverges in finite time.
-fn unbounded(t: f64) -> Error {
-    Error::diverged(format!("the flow diverges near t = {t:.6e}"))
-}
-
-impl Drive<'_, '_> {
-    /// Makes the error of a flow with more steps than allowed.
-    fn too_long(now: f64, until: f64, steps: usize) -> Error {
-        Error::not_converged(format!(
-            "the flow is at t = {now:.6e} of {until:.6e} after {steps} steps: choose an implicit \
-             method, a looser tolerance or a shorter time"
-        ))
+        require(!times.is_empty() && ascending && finite, "times", format_args!("{times:?}"), allowed)
     }
 
-    fn run<'p, Eqn, S>(mut self, mut solver: S) -> Result<Path>
+    /// Runs the steps of a method of diffsol.
+    fn drive<'p, Eqn, S>(&self, times: &[f64], mut watching: Watching, mut solver: S) -> Result<Path>
     where
         Eqn: OdeEquations<T = f64, V = NalgebraVec<f64>> + 'p,
         S: OdeSolverMethod<'p, Eqn>,
     {
-        let until = self.times[self.times.len() - 1];
-        let (mut times, mut states, mut event) = (vec![], vec![], None);
-        self.look(&solver);
+        let until = times[times.len() - 1];
+        let (mut reached, mut states, mut event) = (vec![], vec![], None);
+        let mut look = |solver: &S| {
+            let state = solver.state();
+            watching.look(state.t, state.y.inner().as_slice())
+        };
+        look(&solver);
         match solver.set_stop_time(until) {
+            // For times below the resolution of the solver, about 1e-14 of its first step, the path is the tangent at
+            // the start: what the flow bends in them is far below a rounding error.
             Err(DiffsolError::OdeSolverError(OdeSolverError::StopTimeAtCurrentTime)) => {
-                return Ok(self.tangent(&solver));
+                let start = solver.state();
+                let (x, rate) = (start.y.inner().as_slice(), start.dy.inner().as_slice());
+                let states = times.iter().map(|t| x.iter().zip(rate).map(|(x, v)| x + t * v).collect()).collect();
+                return Ok(Path { times: times.to_vec(), states, drifts: watching.drifts, ..Path::default() });
             }
             done => done.map_err(failed)?,
         }
@@ -389,73 +350,51 @@ impl Drive<'_, '_> {
         loop {
             let reason = solver.step().map_err(failed)?;
             steps += 1;
-            let (now, finite) = (solver.state().t, self.look(&solver));
+            let (now, finite) = (solver.state().t, look(&solver));
             if !finite {
                 return Err(unbounded(now));
             }
-            let reached = match reason {
+            let end = match reason {
                 OdeSolverStopReason::RootFound(t, _) => t,
                 // The method may stop a rounding error before the end.
                 OdeSolverStopReason::TstopReached => until.max(now),
                 OdeSolverStopReason::InternalTimestep => now,
             };
-            while let Some(t) = self.times.get(times.len()).filter(|t| **t <= reached) {
+            while let Some(t) = times.get(reached.len()).filter(|t| **t <= end) {
                 let state = solver.interpolate(t.min(now)).map_err(failed)?;
-                times.push(*t);
+                reached.push(*t);
                 states.push(state.inner().as_slice().to_vec());
             }
             match reason {
                 OdeSolverStopReason::InternalTimestep => (),
                 OdeSolverStopReason::TstopReached => break,
                 OdeSolverStopReason::RootFound(t, _) => {
-                    let state = solver.interpolate(t).map_err(failed)?;
-                    event = Some((t, state.inner().as_slice().to_vec()));
+                    event = Some((t, solver.interpolate(t).map_err(failed)?.inner().as_slice().to_vec()));
                     break;
                 }
             }
             if steps >= self.most_steps {
-                return Err(Drive::too_long(now, until, steps));
+                return Err(too_long(now, until, steps));
             }
         }
-        Ok(Path {
-            times,
-            states,
-            event,
-            steps,
-            rejected: solver.get_statistics().number_of_error_test_failures,
-            evaluations: 0,
-            drifts: self.watching.drifts,
-        })
+        let rejected = solver.get_statistics().number_of_error_test_failures;
+        Ok(Path { times: reached, states, event, steps, rejected, evaluations: 0, drifts: watching.drifts })
     }
+}
 
-    /// Returns the path along the tangent at the start, for times below the resolution of the solver, about 1e-14 of its
-    /// first step: what the flow bends in them is far below a rounding error.
-    fn tangent<'p, Eqn, S>(self, solver: &S) -> Path
-    where
-        Eqn: OdeEquations<T = f64, V = NalgebraVec<f64>> + 'p,
-        S: OdeSolverMethod<'p, Eqn>,
-    {
-        let start = solver.state();
-        let (x, rate) = (start.y.inner().as_slice(), start.dy.inner().as_slice());
-        let after = |t: &f64| x.iter().zip(rate).map(|(x, v)| x + t * v).collect();
-        Path {
-            times: self.times.to_vec(),
-            states: self.times.iter().map(after).collect(),
-            event: None,
-            steps: 0,
-            rejected: 0,
-            evaluations: 0,
-            drifts: self.watching.drifts,
-        }
-    }
+fn failed(error: DiffsolError) -> Error {
+    Error::not_converged(format!("the flow could not be integrated: {error}"))
+}
 
-    /// Passes the state to the watch; returns `false` if it is not finite.
-    fn look<'p, Eqn, S>(&mut self, solver: &S) -> bool
-    where
-        Eqn: OdeEquations<T = f64, V = NalgebraVec<f64>> + 'p,
-        S: OdeSolverMethod<'p, Eqn>,
-    {
-        let state = solver.state();
-        self.watching.look(state.t, state.y.inner().as_slice())
-    }
+/// Makes the error of a flow that diverges in finite time.
+fn unbounded(t: f64) -> Error {
+    Error::diverged(format!("the flow diverges near t = {t:.6e}"))
+}
+
+/// Makes the error of a flow with more steps than allowed.
+fn too_long(now: f64, until: f64, steps: usize) -> Error {
+    Error::not_converged(format!(
+        "the flow is at t = {now:.6e} of {until:.6e} after {steps} steps: choose an implicit \
+         method, a looser tolerance or a shorter time"
+    ))
 }

@@ -52,8 +52,7 @@ fn for_each<T: Exp, I: Send>(
     items.for_each_init(scratch, |scratch, (i, item)| work(i, item, scratch));
 }
 
-/// Computes the loss $\frac{1}{nN}\sum_b\|\hat x_b - x_b\|^2$ over all prompts, summed in f64 in their
-/// order.
+/// Computes the loss $\frac{1}{nN}\sum_b\|\hat x_b - x_b\|^2$ over all prompts, summed in f64 in their order.
 ///
 /// # Errors
 /// As [`outputs`].
@@ -132,8 +131,7 @@ pub fn gradient_of<T: Exp>(
     // |r|² carries the factor scale²: the loss is |x̂ - x|²/(nB).
     let sum: f64 = r.t().iter().map(|x| x.as_f64().powi(2)).sum();
     let loss = sum / scale.as_f64().powi(2) / (n * count) as f64;
-    let slope = Weights { kq: product(d.view(), queries.t()), pv: product(r.view(), u.t()) };
-    (loss, slope)
+    (loss, Weights { kq: product(d.view(), queries.t()), pv: product(r.view(), u.t()) })
 }
 
 fn shares<'a, T: Exp>(v: &'a Array2<T>, targets: &'a Array2<T>, outs: [&'a mut Array2<T>; 3]) -> Vec<Share<'a, T>> {

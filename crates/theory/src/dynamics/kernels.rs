@@ -46,9 +46,8 @@ fn scores<T: Real>(x: &[T], v: &[T], out: &mut [T]) {
     }
 }
 
-/// Computes out = Σ_t w_t X_t, two components at a time. The lanes of each sum are written to memory and
-/// folded in a second loop; otherwise the compiler shuffles registers in the order of the fold throughout
-/// the first loop.
+/// Computes out = Σ_t w_t X_t, two components at a time. The lanes of each sum are written to memory and folded in a
+/// second loop; otherwise the compiler shuffles registers in the order of the fold throughout the first loop.
 #[inline(always)]
 fn weighted_sum<T: Real>(x: &[T], w: &[T], lanes: &mut [T], out: &mut [T]) {
     let n = out.len();
@@ -130,8 +129,7 @@ pub(super) enum View<'a, T> {
     Tokens(&'a [T], usize),
 }
 
-/// Computes u from v, both (n,). Returns the number by which the scratch must be divided to give softmax
-/// weights.
+/// Computes u from v, both (n,). Returns the number by which the scratch must be divided to give softmax weights.
 #[inline(always)]
 fn read<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) -> T {
     match view {

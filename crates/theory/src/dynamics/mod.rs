@@ -3,11 +3,10 @@
 //!
 //! # The layer and its loss
 //!
-//! For a context $X$ (n, L), a query $q$ and the clean token $x$ behind it, the layer reads
-//! $u = \hat\Sigma v$ (linear attention (3), $\hat\Sigma = \frac1L X X^T$) or
-//! $u = X \mathrm{softmax}(X^T v)$ (softmax attention (5)) with $v = W_{KQ}\, q$, and gives
-//! $\hat x = W_{PV}\, u$. The loss of $B$ prompts is $\ell = \frac{1}{nB} \sum_b \|\hat x_b - x_b\|^2$,
-//! per component as in the authors' code; (A.7) has the sum instead.
+//! For a context $X$ (n, L), a query $q$ and the clean token $x$ behind it, the layer reads $u = \hat\Sigma v$ (linear
+//! attention (3), $\hat\Sigma = \frac1L X X^T$) or $u = X \mathrm{softmax}(X^T v)$ (softmax attention (5)) with
+//! $v = W_{KQ}\, q$, and gives $\hat x = W_{PV}\, u$. The loss of $B$ prompts is
+//! $\ell = \frac{1}{nB} \sum_b \|\hat x_b - x_b\|^2$, per component as in the authors' code; (A.7) has the sum instead.
 //!
 //! # The gradient
 //!
@@ -18,16 +17,14 @@
 //! the latter because $\partial p_t/\partial v = p_t (X_t - u)$. So
 //! $$\frac{\partial\ell}{\partial W_{PV}} = \sum_b r_b u_b^T, \qquad
 //! \frac{\partial\ell}{\partial W_{KQ}} = \sum_b (J_b g_b)\, q_b^T,$$
-//! and $J g = \sum_t p_t (\langle X_t, g\rangle - \langle u, g\rangle) X_t$ needs no n × n matrix. For
-//! scaled identities $W_{PV} = \alpha I$, $W_{KQ} = \beta I$ the derivatives by $\alpha$ and $\beta$
-//! are the traces of these.
+//! and $J g = \sum_t p_t (\langle X_t, g\rangle - \langle u, g\rangle) X_t$ needs no n × n matrix. For scaled
+//! identities $W_{PV} = \alpha I$, $W_{KQ} = \beta I$ the derivatives by $\alpha$ and $\beta$ are the traces of these.
 //!
 //! # Cost
 //!
-//! Linear attention depends on its context through $\hat\Sigma$ alone, so [`Prompts`] stores that matrix
-//! and a step costs O(n²) per prompt instead of O(Ln). For softmax attention a context is stored in
-//! blocks of 16 tokens and read four times while it is in the first-level cache; operations on a whole
-//! batch are matrix products.
+//! Linear attention depends on its context through $\hat\Sigma$ alone, so [`Prompts`] stores that matrix and a step
+//! costs O(n²) per prompt instead of O(Ln). For softmax attention a context is stored in blocks of 16 tokens and read
+//! four times while it is in the first-level cache; operations on a whole batch are matrix products.
 //!
 //! Results do not depend on the number of threads: each prompt is computed by one thread, and sums
 //! over prompts run in their order.

@@ -37,9 +37,8 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// Returns the settings of the authors of Denoising: Adam with learning rate .01 in batches of 80,
-    /// multiplied by 0.1 after 80 % and again after 90 % of the epochs. The text of the paper states only
-    /// Adam and the batch size.
+    /// Returns the settings of the authors of Denoising: Adam with learning rate .01 in batches of 80, multiplied by
+    /// 0.1 after 80 % and again after 90 % of the epochs. The text of the paper states only Adam and the batch size.
     pub fn authors(epochs: usize) -> Self {
         Recipe {
             epochs,
@@ -115,8 +114,7 @@ impl<T: Real> State<T> {
         for ((x, d), (m, v)) in x.iter_mut().zip(derivatives).zip(moments) {
             *m = b1 * *m + (one - b1) * *d;
             *v = b2 * *v + (one - b2) * *d * *d;
-            // Through f64, which rounds to the same f32: `sqrt` itself is ambiguous here under the
-            // feature `lapack`.
+            // Through f64, which rounds to the same f32: `sqrt` itself is ambiguous here under the feature `lapack`.
             let size = T::of_f64(v.as_f64().sqrt());
             *x -= step * *m / (size / root + epsilon);
         }
@@ -128,9 +126,8 @@ mod tests {
     use super::*;
 
     /// torch 2.9.1, double precision, Adam at .1 on x² + 3 y⁴ from (1, -.5):
-    /// `x = torch.tensor([1., -.5], dtype=torch.float64, requires_grad=True)`,
-    /// `o = torch.optim.Adam([x], lr=.1)`, three times
-    /// `o.zero_grad(); (x[0]**2 + 3*x[1]**4).backward(); o.step(); print(x.tolist())`.
+    /// `x = torch.tensor([1., -.5], dtype=torch.float64, requires_grad=True)`, `o = torch.optim.Adam([x], lr=.1)`,
+    /// three times `o.zero_grad(); (x[0]**2 + 3*x[1]**4).backward(); o.step(); print(x.tolist())`.
     #[test]
     fn adam_is_torch_s() {
         let mut state = State::new(Optimiser::Adam, 2);

@@ -200,10 +200,7 @@ type Slots<'a, T> = (((&'a mut [T], &'a mut [T]), &'a mut [T]), &'a mut [T]);
 
 /// Splits a list into `count` slots of `len` values, or into empty ones if nothing is stored.
 fn slots<T>(values: &mut [T], len: usize, count: usize) -> Vec<&mut [T]> {
-    if values.is_empty() {
-        return (0..count).map(|_| &mut [][..]).collect();
-    }
-    values.chunks_exact_mut(len).collect()
+    if values.is_empty() { (0..count).map(|_| &mut [][..]).collect() } else { values.chunks_exact_mut(len).collect() }
 }
 
 /// Computes $\hat\Sigma = \frac1L X X^T$, column-major, summed in f64.

@@ -72,7 +72,8 @@ pub fn train<T: Exp>(
     streams: &Streams,
 ) -> Result<History<T>> {
     recipe.validate()?;
-    for set in [prompts, test] {
+    let sets = [prompts, test];
+    for set in sets {
         set.check(attention)?;
         start.validate(set.ambient())?;
     }
@@ -82,7 +83,7 @@ pub fn train<T: Exp>(
     let mut weights = start.clone();
     let mut parameters = weights.parameters(form);
     let mut state = State::new(recipe.optimiser, parameters.len());
-    let mut losses = Losses::new(attention, prompts, test, recipe);
+    let mut losses = Losses { attention, sets, recipe, losses: [vec![], vec![]], steps: 0, last: None };
     losses.measure(&weights)?;
     for epoch in 0..recipe.epochs {
         let rate = recipe.rate_at(epoch);
@@ -92,7 +93,8 @@ pub fn train<T: Exp>(
         };
         for which in order.chunks(batch) {
             let (loss, slope) = gradient_of(attention, prompts, &weights, which);
-            losses.step(loss)?;
+            losses.watch(loss)?;
+            losses.steps += 1;
             state.step(rate, &mut parameters, &slope.derivatives(form));
             weights.set(form, &parameters);
         }
@@ -123,11 +125,7 @@ struct Losses<'a, T> {
     last: Option<(f64, u64)>,
 }
 
-impl<'a, T: Exp> Losses<'a, T> {
-    fn new(attention: Attention, train: &'a Prompts<T>, test: &'a Prompts<T>, recipe: &'a Recipe) -> Self {
-        Losses { attention, sets: [train, test], recipe, losses: [vec![], vec![]], steps: 0, last: None }
-    }
-
+impl<T: Exp> Losses<'_, T> {
     /// Computes and checks the losses on all prompts.
     fn measure(&mut self, weights: &Weights<T>) -> Result<()> {
         for i in 0..2 {
@@ -138,22 +136,14 @@ impl<'a, T: Exp> Losses<'a, T> {
         Ok(())
     }
 
-    /// Checks the loss of a batch, computed before its step.
-    fn step(&mut self, loss: f64) -> Result<()> {
-        self.watch(loss)?;
-        self.steps += 1;
-        Ok(())
-    }
-
+    /// Checks a loss on all prompts, or that of a batch before its step.
     fn watch(&mut self, loss: f64) -> Result<()> {
         if loss.is_finite() {
             self.last = Some((loss, self.steps));
             return Ok(());
         }
         let before = match self.last {
-            Some((loss, steps)) => {
-                format!("the last finite loss was {loss:.6} after {steps} steps")
-            }
+            Some((loss, steps)) => format!("the last finite loss was {loss:.6} after {steps} steps"),
             None => "no loss was finite".into(),
         };
         Err(Error::diverged(format!(

@@ -37,9 +37,8 @@ impl<T: Real> Weights<T> {
         Weights { kq: scaled(beta), pv: scaled(alpha) }
     }
 
-    /// Draws initial weights with independent entries, uniform on $\pm 1/\sqrt n$, as the authors do. For
-    /// scaled identities, where the authors start both scales at 0.1, the scales are drawn from the same
-    /// interval.
+    /// Draws initial weights with independent entries, uniform on $\pm 1/\sqrt n$, as the authors do. For scaled
+    /// identities, where the authors start both scales at 0.1, the scales are drawn from the same interval.
     ///
     /// ```
     /// use attnlab_theory::dynamics::{Form, Weights};

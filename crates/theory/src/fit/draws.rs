@@ -53,13 +53,9 @@ impl Half<'_> {
     pub(super) fn test(&self, whole: &Model, streams: &Streams) -> Result<Tested> {
         let tests = goodness::tests(self.model, self.held, self.labels, self.fitted, self.setting)?;
         let plain = |doubt| Tested { tests: tests.clone(), calibrated: None, doubt };
-        let Some(statistic) = statistic(self.model, &tests) else {
-            return Ok(plain(None));
-        };
+        let Some(statistic) = statistic(self.model, &tests) else { return Ok(plain(None)) };
         let held = counts(self.labels, self.model.dims.len());
-        let Some(cause) = self.unsure(whole, &held) else {
-            return Ok(plain(None));
-        };
+        let Some(cause) = self.unsure(whole, &held) else { return Ok(plain(None)) };
         let (rank, total) = (whole.frame.nrows(), whole.frame.ncols());
         let tested = tests.iter().filter(|t| t.p_value.is_some()).count() as f64;
         if total < rank {
@@ -79,10 +75,8 @@ impl Half<'_> {
             as_extreme += u64::from(small.is_none_or(|p| p <= statistic));
             draws += 1;
         }
-        let p_value = match as_extreme >= ENOUGH {
-            true => as_extreme as f64 / draws as f64,
-            false => (1 + as_extreme) as f64 / (1 + draws) as f64,
-        };
+        let added = u64::from(as_extreme < ENOUGH);
+        let p_value = (added + as_extreme) as f64 / (added + draws) as f64;
         Ok(Tested { tests, calibrated: Some(p_value), doubt: None })
     }
 
@@ -102,9 +96,7 @@ impl Half<'_> {
     /// The statistic of one draw.
     fn replicate(&self, whole: &Model, held: &[usize], streams: &Streams) -> Result<Option<f64>> {
         let (tokens, labels) = draw(whole, self.fitted, &streams.child("fitted", 0));
-        let Some(fitted) = alternate(tokens.view(), labels, whole.dims.len(), ROUGH)? else {
-            return Ok(None);
-        };
+        let Some(fitted) = alternate(tokens.view(), labels, whole.dims.len(), ROUGH)? else { return Ok(None) };
         let (others, _) = draw(whole, held, &streams.child("held", 0));
         let (labels, _) = fitted.model.assign(others.view());
         let fit_counts = counts(&fitted.labels, whole.dims.len());

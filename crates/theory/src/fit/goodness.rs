@@ -11,10 +11,10 @@
 
 use super::model::{Model, counts, members};
 use super::wishart::{chi2_tail, chi2_two_sided, radial, sphericity};
-use attnlab_core::error::Result;
+use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::{frobenius2, product, symmetric_eigen};
 use attnlab_core::special::normal_tail;
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use serde::Serialize;
 
 /// Tokens of a cluster beyond p_k that the regression needs.
@@ -111,8 +111,7 @@ impl Cluster {
         let intercept = if centre { count.recip() } else { 0.0 };
         let leverage = (&product(inverse.view(), a) * &a).sum_axis(Axis(0)) + intercept;
         let squares = |x: ArrayView2<f64>| x.map_axis(Axis(0), |c| c.dot(&c));
-        let ones = Array1::from_elem(y.ncols(), 1.0);
-        let projected = a.dot(&ones);
+        let projected = a.dot(&Array1::from_elem(y.ncols(), 1.0));
         let explained = projected.dot(&inverse.dot(&projected));
         let drift = residual.sum_axis(Axis(1));
         let residual_scatter = product(residual.view(), residual.t());
@@ -129,15 +128,13 @@ impl Cluster {
             means[*row] -= shift;
             mean_variances[*row] = spread;
         }
-        let n = if centre { count - 1.0 } else { count };
-        let signal_mean = own_mean.dot(&own_mean) * count;
         Ok(Some(Cluster {
-            n,
+            n: if centre { count - 1.0 } else { count },
             p: a.nrows() as f64,
             signal: scatter.diag().sum(),
             signal_square: frobenius2(scatter.view()),
             signal_lengths,
-            signal_mean,
+            signal_mean: own_mean.dot(&own_mean) * count,
             noise: residual_scatter.diag().sum(),
             noise_square: frobenius2(residual_scatter.view()),
             noise_lengths,
@@ -158,8 +155,7 @@ impl Cluster {
 
 /// Tests without p-values, of tokens that are too few.
 pub fn untested() -> Vec<Test> {
-    let unknown = |name| Test { name, p_value: None };
-    TESTS.map(unknown).to_vec()
+    TESTS.map(|name| Test { name, p_value: None }).to_vec()
 }
 
 /// Tests `model` on `tokens` that it was not fitted to; `fitted` are the counts of those it was fitted to. Tokens with a
@@ -173,37 +169,25 @@ pub fn tests(
     setting: Setting,
 ) -> Result<Vec<Test>> {
     let Setting { centre, rounding } = setting;
-    let centred = centre.then(|| {
-        let mean = model.mean(tokens, labels);
-        &tokens - &mean.insert_axis(Axis(1))
-    });
+    let centred = centre.then(|| &tokens - &model.mean(tokens, labels).insert_axis(Axis(1)));
     let tokens = centred.as_ref().map_or(tokens, |centred| centred.view());
     let clusters = model.dims.len();
     let held = counts(labels, clusters);
-    let few = (0..clusters).any(|k| held[k] < model.dims[k] + LEAST_RESIDUALS);
-    if few {
+    if (0..clusters).any(|k| held[k] < model.dims[k] + LEAST_RESIDUALS) {
         return Ok(untested());
     }
     let frame = whole_frame(model)?;
     let samples: Option<Vec<Cluster>> = (0..clusters)
-        .map(|k| {
-            let y = product(frame.t(), members(tokens, labels, k).view());
-            Cluster::new(y.view(), model.columns(k), centre)
-        })
+        .map(|k| Cluster::new(product(frame.t(), members(tokens, labels, k).view()).view(), model.columns(k), centre))
         .collect::<Result<_>>()?;
-    let Some(samples) = samples else {
-        return Ok(untested());
-    };
+    let Some(samples) = samples else { return Ok(untested()) };
     let noisy = samples[0].others() > 0.0 && model.is_noisy() && model.noise > ABOVE_ROUNDING * rounding;
     let noise = |test: &dyn Fn() -> f64| if noisy { Some(test()) } else { None };
     let p_values = [
         Some(chi2_of_sum(samples.iter().map(|c| sphericity(c.signal, c.signal_square, c.p, c.n)))),
         Some(chi2_of_sum(samples.iter().map(|c| (radial(&c.signal_lengths, c.p).powi(2), 1.0)))),
         (clusters > 1).then(|| one_signal_variance(&samples, model, fitted)),
-        noise(&|| {
-            let parts = samples.iter().map(|c| sphericity(c.noise, c.noise_square, c.others(), c.n - c.p));
-            chi2_of_sum(parts)
-        }),
+        noise(&|| chi2_of_sum(samples.iter().map(|c| sphericity(c.noise, c.noise_square, c.others(), c.n - c.p)))),
         noise(&|| chi2_of_sum(samples.iter().map(|c| (radial(&c.noise_lengths, c.others()).powi(2), 1.0)))),
         noise(&|| {
             let groups = samples.iter().map(|c| (c.noise, (c.n - c.p) * c.others()));
@@ -211,16 +195,11 @@ pub fn tests(
         }),
         noise(&|| orthonormal(&samples, model)),
         noise(&|| independent(&samples)),
-        match centre {
-            true => one_mean(&samples, model, noisy),
-            false => Some(mean_zero(&samples, noisy)),
-        },
+        if centre { one_mean(&samples, model, noisy) } else { Some(mean_zero(&samples, noisy)) },
     ];
-    let test = |(name, p_value): (&&'static str, Option<f64>)| {
-        // Tokens that are all the same have no spread to test.
-        Test { name, p_value: p_value.filter(|p| p.is_finite()) }
-    };
-    Ok(TESTS.iter().zip(p_values).map(test).collect())
+    // Tokens that are all the same have no spread to test.
+    let p_values = p_values.map(|p_value| p_value.filter(|p| p.is_finite()));
+    Ok(TESTS.into_iter().zip(p_values).map(|(name, p_value)| Test { name, p_value }).collect())
 }
 
 /// The fitted bases, completed by a basis of what is outside all of them.
@@ -229,13 +208,11 @@ fn whole_frame(model: &Model) -> Result<Array2<f64>> {
     if rank == total {
         return Ok(model.frame.clone());
     }
-    let projector = product(model.frame.view(), model.frame.t());
-    let (values, vectors) = symmetric_eigen(projector.view())?;
+    let (values, vectors) = symmetric_eigen(product(model.frame.view(), model.frame.t()).view())?;
     let mut order: Vec<usize> = (0..rank).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     let outside = vectors.select(Axis(1), &order[..rank - total]);
-    let joined = ndarray::concatenate(Axis(1), &[model.frame.view(), outside.view()]);
-    joined.map_err(|e| attnlab_core::error::Error::undefined(e.to_string()))
+    concatenate(Axis(1), &[model.frame.view(), outside.view()]).map_err(|e| Error::undefined(e.to_string()))
 }
 
 /// The p-value of the sum of independent χ² variables, each with its degrees of freedom.
@@ -283,8 +260,7 @@ fn orthonormal(clusters: &[Cluster], model: &Model) -> f64 {
     for k in 0..clusters.len() {
         for l in k + 1..clusters.len() {
             let toward = |from: usize, to: usize| {
-                let columns = model.columns(to);
-                let before = model.columns(from);
+                let (columns, before) = (model.columns(to), model.columns(from));
                 // The noise of cluster `from` lacks the rows of its own subspace.
                 let shift = if before.start < columns.start { before.len() } else { 0 };
                 let rows = columns.start - shift..columns.end - shift;
@@ -384,9 +360,7 @@ fn rank_scores(values: &[f64]) -> Vec<f64> {
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
     let middle = 0.5 * (values.len() as f64 - 1.0);
     let mut scores = vec![0.0; values.len()];
-    for (rank, i) in order.into_iter().enumerate() {
-        scores[i] = rank as f64 - middle;
-    }
+    order.into_iter().enumerate().for_each(|(rank, i)| scores[i] = rank as f64 - middle);
     scores
 }
 

@@ -39,7 +39,7 @@ use draws::{Half, Tested};
 use goodness::{Setting, TESTS};
 use input::{SUPPORT, causes, rounding, support, support_of, validate};
 use model::{FINE, Labelled, Model, ROUGH, alternate, at_bases, counts, subspaces};
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, concatenate, s};
 use rand::seq::SliceRandom;
 use report::Findings;
 use wishart::{chi2_tail, sphericity};
@@ -196,10 +196,7 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
     for (i, k) in order.iter().zip(best.labels.iter().chain(&held_labels)) {
         labels[*i] = *k;
     }
-    let whole = match fills {
-        true => one_cluster(x.view()),
-        false => refit(x.view(), labels, &best.model)?,
-    };
+    let whole = if fills { one_cluster(x.view()) } else { refit(x.view(), labels, &best.model)? };
     let half = Half {
         model: &best.model,
         fitted: &fitted,
@@ -246,15 +243,14 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
     let fits = labels.len() == tokens.ncols() && labels.iter().all(|k| *k < bases.len());
     require_shape(fits, "labels", labels.len(), format!("one whole number below {} per token", bases.len()))?;
     let views: Vec<_> = bases.iter().map(|u| u.view()).collect();
-    let joined = ndarray::concatenate(Axis(1), &views)
-        .map_err(|e| Error::shape("bases", e.to_string(), "matrices with d rows each"))?;
+    let joined =
+        concatenate(Axis(1), &views).map_err(|e| Error::shape("bases", e.to_string(), "matrices with d rows each"))?;
     require_shape(joined.nrows() == tokens.nrows(), "bases", joined.dim(), "as many rows as the tokens")?;
     // The subspaces, and whatever the tokens have outside all of them.
     let rest = &tokens - &product(joined.view(), product(joined.t(), tokens).view());
     let outside = support_of(rest.view(), SUPPORT * SUPPORT * frobenius2(tokens), rounding)?;
     let total = joined.ncols();
-    let frame =
-        ndarray::concatenate(Axis(1), &[joined.view(), outside.view()]).map_err(|e| Error::undefined(e.to_string()))?;
+    let frame = concatenate(Axis(1), &[joined.view(), outside.view()]).map_err(|e| Error::undefined(e.to_string()))?;
     let mut x = product(frame.t(), tokens);
     let rank = frame.ncols();
     let dims: Vec<usize> = bases.iter().map(Array2::ncols).collect();
@@ -271,8 +267,7 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
             whole = at_bases(x.view(), labels.to_vec(), whole.model);
         }
     }
-    let empty = counts(labels, bases.len()).contains(&0);
-    let tests = match empty {
+    let tests = match counts(labels, bases.len()).contains(&0) {
         // A cluster without tokens leaves nothing to test it on.
         true => goodness::untested(),
         false => goodness::tests(&whole.model, x.view(), labels, &vec![usize::MAX / 4; bases.len()], setting)?,
@@ -317,21 +312,16 @@ fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<
     let some = train.slice(s![.., ..enough]);
     let mut best: Option<Labelled> = None;
     let (mut criteria, mut impossible) = (vec![], vec![]);
-    let mut ended = false;
-    let mut most_lenient = (f64::INFINITY, 1);
+    let (mut ended, mut most_lenient) = (false, (f64::INFINITY, 1));
     for clusters in range.clone().chain(further.filter(|k| !range.contains(k))) {
         if ended && further != Some(clusters) {
             continue;
         }
-        let labelled = match clusters > train.ncols() {
-            true => None,
-            false => {
-                let marks = match clusters {
-                    1 => vec![0; landmarks],
-                    _ => spectral::labels(embedding.view(), clusters),
-                };
-                from_landmarks(some, marks, clusters)?
-            }
+        let labelled = if clusters > train.ncols() {
+            None
+        } else {
+            let marks = if clusters == 1 { vec![0; landmarks] } else { spectral::labels(embedding.view(), clusters) };
+            from_landmarks(some, marks, clusters)?
         };
         tick();
         let Some(labelled) = labelled else {
@@ -343,8 +333,7 @@ fn search(train: ArrayView2<f64>, options: &Options, tick: &dyn Fn()) -> Result<
         if lenient < most_lenient.0 {
             most_lenient = (lenient, clusters);
         }
-        let better = best.as_ref().is_none_or(|b| labelled.criterion < b.criterion);
-        if better {
+        if best.as_ref().is_none_or(|b| labelled.criterion < b.criterion) {
             best = Some(labelled);
         } else if best.as_ref().is_some_and(|b| clusters >= b.model.dims.len() + PATIENCE) {
             ended = true;
@@ -392,9 +381,7 @@ fn one_cluster(tokens: ArrayView2<f64>) -> Labelled {
 /// A rough model of tokens, of which the first ones have labels.
 fn from_landmarks(tokens: ArrayView2<f64>, marks: Vec<usize>, clusters: usize) -> Result<Option<Labelled>> {
     let landmarks = marks.len();
-    let few = tokens.slice(s![.., ..landmarks]);
-    let start = alternate(few, marks, clusters, ROUGH)?;
-    match start {
+    match alternate(tokens.slice(s![.., ..landmarks]), marks, clusters, ROUGH)? {
         Some(start) if landmarks < tokens.ncols() => {
             let (labels, _) = start.model.assign(tokens);
             alternate(tokens, labels, clusters, ROUGH)
@@ -406,13 +393,11 @@ fn from_landmarks(tokens: ArrayView2<f64>, marks: Vec<usize>, clusters: usize) -
 /// The fit to all tokens, from the labels of the halves on.
 fn refit(tokens: ArrayView2<f64>, labels: Vec<usize>, half: &Model) -> Result<Labelled> {
     let clusters = half.dims.len();
-    match alternate(tokens, labels.clone(), clusters, FINE)? {
-        Some(labelled) => Ok(labelled),
-        None => {
-            let model = subspaces(tokens, &labels, clusters, (Some(half), FINE))?.unwrap_or_else(|| half.clone());
-            Ok(at_bases(tokens, labels, model))
-        }
+    if let Some(labelled) = alternate(tokens, labels.clone(), clusters, FINE)? {
+        return Ok(labelled);
     }
+    let model = subspaces(tokens, &labels, clusters, (Some(half), FINE))?.unwrap_or_else(|| half.clone());
+    Ok(at_bases(tokens, labels, model))
 }
 
 /// Refuses tokens Z (d, N) and options that [`fit`] refuses, before anything is computed.

@@ -46,10 +46,7 @@ const ROUNDING: f64 = 64.0 * f64::EPSILON;
 
 /// The variance n² that the energy beyond the signal's gives, `total - inside` over its degrees of freedom.
 fn noise_variance(total: f64, inside: f64, freedom: f64, signal: f64) -> f64 {
-    match total - inside > ROUNDING * total {
-        true => ((total - inside) / freedom).max(FLOOR * signal),
-        false => FLOOR * signal,
-    }
+    if total - inside > ROUNDING * total { ((total - inside) / freedom).max(FLOOR * signal) } else { FLOOR * signal }
 }
 
 /// A mixture with all its parameters, in the coordinates of the support.
@@ -144,8 +141,7 @@ impl Model {
         let mut wrong = 0.0;
         let label = |column: ndarray::ArrayView1<f64>| {
             let scores: Vec<f64> = (0..self.dims.len()).map(|k| self.score(k, column[k])).collect();
-            let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
-            let best = best.unwrap_or(0);
+            let best = (0..scores.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b])).unwrap_or(0);
             let others: f64 = (0..scores.len()).filter(|k| *k != best).map(|k| (scores[k] - scores[best]).exp()).sum();
             wrong += others / (1.0 + others);
             best
@@ -180,9 +176,7 @@ pub fn alternate(
 ) -> Result<Option<Labelled>> {
     let mut before: Option<Model> = None;
     for _ in 0..effort.rounds {
-        let Some(model) = subspaces(tokens, &labels, clusters, (before.as_ref(), effort))? else {
-            return Ok(None);
-        };
+        let Some(model) = subspaces(tokens, &labels, clusters, (before.as_ref(), effort))? else { return Ok(None) };
         let (next, _) = model.assign(tokens);
         let done = next == labels && before.as_ref().is_some_and(|b| b.dims == model.dims);
         labels = next;
@@ -191,9 +185,7 @@ pub fn alternate(
             break;
         }
     }
-    let Some(model) = subspaces(tokens, &labels, clusters, (before.as_ref(), effort))? else {
-        return Ok(None);
-    };
+    let Some(model) = subspaces(tokens, &labels, clusters, (before.as_ref(), effort))? else { return Ok(None) };
     let (criterion, parameters) = criterion(tokens, &model, &labels);
     Ok(Some(Labelled { model, labels, criterion, parameters }))
 }
@@ -211,8 +203,7 @@ pub fn subspaces(
     if counts.contains(&0) || clusters > rank {
         return Ok(None);
     }
-    let mut scatters = vec![];
-    let mut spectra = vec![];
+    let (mut scatters, mut spectra) = (vec![], vec![]);
     for (k, count) in counts.iter().enumerate() {
         let cluster = members(tokens, labels, k);
         let scatter = product(cluster.view(), cluster.t());
@@ -236,9 +227,7 @@ pub fn subspaces(
         grow_to(rank, &mut dims, &spectra, (&counts, model));
     }
     let blocks: Vec<_> = (0..clusters).map(|k| spectra[k].1.slice(s![.., ..dims[k]])).collect();
-    let Ok(mut frame) = concatenate(Axis(1), &blocks) else {
-        return Ok(None);
-    };
+    let Ok(mut frame) = concatenate(Axis(1), &blocks) else { return Ok(None) };
     let mut model = Model::without_levels(dims, Array2::zeros((0, 0)));
     if clusters > 1 {
         frame = polar(frame.view())?;
@@ -259,8 +248,7 @@ pub fn subspaces(
         }
     }
     model.frame = frame;
-    let outside = rank - model.frame.ncols();
-    let taken = taken(&model.dims, outside);
+    let taken = taken(&model.dims, rank - model.frame.ncols());
     levels(&mut model, &scatters, &counts, taken);
     Ok(Some(model))
 }
@@ -322,10 +310,7 @@ fn by_likelihood(values: &[f64], count: usize, clusters: usize) -> usize {
     for p in 1..=most {
         inside += values[p - 1];
         let (signal, rest) = (inside / p as f64, (rank - p) as f64);
-        let noise = match rank - p {
-            0 => signal,
-            _ => noise_variance(sum, inside, rest, signal),
-        };
+        let noise = if p == rank { signal } else { noise_variance(sum, inside, rest, signal) };
         let fit = n * (p as f64 * signal.ln() + rest * noise.ln());
         let criterion = fit + p as f64 * rest * n.ln();
         if criterion < best.0 {
@@ -398,8 +383,7 @@ fn polar(m: ArrayView2<f64>) -> Result<Array2<f64>> {
         return Ok(factor);
     }
     // A step of Newton and Schulz squares the defect |QᵀQ - I|.
-    let square = product(factor.t(), factor.view());
-    Ok(&factor * 1.5 - product(factor.view(), square.view()) * 0.5)
+    Ok(&factor * 1.5 - product(factor.view(), product(factor.t(), factor.view()).view()) * 0.5)
 }
 
 /// Gram and Schmidt's basis of the columns, in their order; columns that depend on those before them are replaced by

@@ -66,8 +66,7 @@ impl Truth {
         options: &Options,
     ) -> Option<Self> {
         let (d, n) = tokens.dim();
-        let rank = d.min(clusters.checked_mul(dim)?);
-        let mixture = equal(n, clusters, rank, d, DELTA)?;
+        let mixture = equal(n, clusters, d.min(clusters.checked_mul(dim)?), d, DELTA)?;
         Some(Self::like(mixture, fit, tokens, options))
     }
 
@@ -224,17 +223,14 @@ pub fn replicates<T: Send>(
             true => fit_known(draw.tokens.view(), &draw.bases, &draw.labels, options),
             false => fit(draw.tokens.view(), options, &streams.child("fit", 0), &|| {}),
         };
-        let Ok(fitted) = fitted else {
-            return Ok(Replicate { consistent: false, observed: None });
-        };
+        let Ok(fitted) = fitted else { return Ok(Replicate { consistent: false, observed: None }) };
         let consistent = fitted.goodness.verdict == Verdict::Consistent;
         Ok(Replicate { consistent, observed: Some(observe(&draw, &fitted)?) })
     };
     let numbers: Vec<u64> = draws.collect();
     let mut replicates = vec![];
     for some in numbers.chunks(at_once.max(1)) {
-        let some: Result<Vec<_>> = some.par_iter().map(replicate).collect();
-        replicates.extend(some?);
+        replicates.extend(some.par_iter().map(replicate).collect::<Result<Vec<_>>>()?);
     }
     Ok(replicates)
 }

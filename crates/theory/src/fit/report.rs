@@ -225,8 +225,7 @@ fn p_value(tested: &Tested, tests: &[Test], options: &Options, unit_scale: f64) 
 /// The sentence that names the failing test.
 fn failure(tests: &[Test]) -> String {
     let least = smallest(tests).unwrap_or(1.0);
-    let failing = tests.iter().filter(|t| t.p_value == Some(least));
-    let failing: Vec<&str> = failing.map(|t| t.name).collect();
+    let failing: Vec<&str> = tests.iter().filter(|t| t.p_value == Some(least)).map(|t| t.name).collect();
     // Tails below the range of f64 are 0.
     let shown = if least < 1e-300 { "p < 1e-300".to_string() } else { format!("p = {least:.1e}") };
     format!("test failed: {} ({shown})", failing.join(", "))

@@ -71,8 +71,7 @@ fn pivots(rows: ArrayView2<f64>, clusters: usize) -> Vec<usize> {
     let mut pivots = vec![];
     for _ in 0..clusters {
         let lengths = rest.map_axis(Axis(1), |row| row.dot(&row));
-        let best = (0..lengths.len()).max_by(|a, b| lengths[*a].total_cmp(&lengths[*b]));
-        let best = best.unwrap_or(0);
+        let best = (0..lengths.len()).max_by(|a, b| lengths[*a].total_cmp(&lengths[*b])).unwrap_or(0);
         pivots.push(best);
         if lengths.get(best).is_some_and(|l| *l > 0.0) {
             let direction = &rest.row(best) / lengths[best].sqrt();
@@ -85,6 +84,5 @@ fn pivots(rows: ArrayView2<f64>, clusters: usize) -> Vec<usize> {
 
 fn nearest(point: ArrayView1<f64>, centres: ArrayView2<f64>) -> usize {
     let along: Vec<f64> = centres.columns().into_iter().map(|c| c.dot(&point)).collect();
-    let best = (0..along.len()).max_by(|a, b| along[*a].total_cmp(&along[*b]));
-    best.unwrap_or(0)
+    (0..along.len()).max_by(|a, b| along[*a].total_cmp(&along[*b])).unwrap_or(0)
 }

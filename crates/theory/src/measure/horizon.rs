@@ -46,10 +46,7 @@ pub fn horizon_of_mixture_on(
     tick: &(dyn Fn() + Sync),
 ) -> Result<Horizon> {
     require_orthonormal(mixture)?;
-    let head = |k| {
-        let y = mixture.head::<f32>(k, streams);
-        machine.horizon_of_head(y.view(), mixture.cluster(k), tau, tick)
-    };
+    let head = |k| machine.horizon_of_head(mixture.head::<f32>(k, streams).view(), mixture.cluster(k), tau, tick);
     let heads = (0..mixture.clusters()).map(head).collect::<Result<_>>()?;
     Ok(Horizon { heads })
 }
@@ -61,8 +58,7 @@ pub fn horizon_ticks(mixture: &Mixture) -> u64 {
 
 /// Returns the number of times that [`horizon_of_mixture_on`] calls its `tick`.
 pub fn horizon_ticks_on(machine: &dyn Machine, mixture: &Mixture) -> u64 {
-    let heads = mixture.dims.iter();
-    heads.map(|p| machine.ticks(*p, mixture.tokens())).sum()
+    mixture.dims.iter().map(|p| machine.ticks(*p, mixture.tokens())).sum()
 }
 
 /// Computes the first break of selected columns of head `head` in a draw of `mixture` (the coefficients

@@ -3,9 +3,9 @@
 /// Tokens (d, N) scaled to length 1; zero tokens stay zero.
 pub use crate::attention::mssa::unit_columns as unit_tokens;
 
-use attnlab_core::error::{Error, Result, positive};
+use attnlab_core::error::{Result, positive, require};
 use attnlab_core::linalg::{product, singular_values, symmetric_eigen};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, Axis};
 
 /// Computes the stable rank ‖Z‖_F² / ‖Z‖₂² of tokens Z (d, N), the effective number of directions that
 /// share the energy, from 1 to min(d, N). NaN for tokens that are all zero.
@@ -52,9 +52,8 @@ pub fn coding_rate(tokens: ArrayView2<f64>, epsilon: f64) -> Result<f64> {
     Ok(values.iter().map(|v| 0.5 * (scale * v.max(0.0)).ln_1p()).sum())
 }
 
-/// Computes ‖signal‖ / ‖noise‖ of tokens Z (d, N), where the signal of token i is its projection onto the
-/// subspace `labels[i]` of `bases` (each (d, p), orthonormal columns): AoT Eq. (6) over all clusters
-/// together.
+/// Computes ‖signal‖ / ‖noise‖ of tokens Z (d, N), where the signal of token i is its projection onto the subspace
+/// `labels[i]` of `bases` (each (d, p), orthonormal columns): AoT Eq. (6) over all clusters together.
 pub fn labelled_snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize]) -> f64 {
     let (mut signal, mut noise) = (0.0, 0.0);
     for (token, label) in tokens.columns().into_iter().zip(labels) {
@@ -69,24 +68,13 @@ pub fn labelled_snr(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[us
 
 /// Returns, for each token of (d, N), the index of the basis in `bases` with the largest projection.
 pub fn nearest_subspace(tokens: ArrayView2<f64>, bases: &[Array2<f64>]) -> Vec<usize> {
-    let energies = |u: &Array2<f64>| -> Vec<f64> {
-        let y = product(u.t(), tokens);
-        y.columns().into_iter().map(|y| y.dot(&y)).collect()
-    };
-    let energies: Vec<Vec<f64>> = bases.iter().map(energies).collect();
-    let nearest = |i: usize| {
-        let best = energies.iter().enumerate();
-        let best = best.max_by(|a, b| a.1[i].total_cmp(&b.1[i]));
-        best.map_or(0, |(k, _)| k)
-    };
+    let energies: Vec<_> = bases.iter().map(|u| product(u.t(), tokens).map_axis(Axis(0), |y| y.dot(&y))).collect();
+    let nearest = |i: usize| (0..bases.len()).max_by(|a, b| energies[*a][i].total_cmp(&energies[*b][i])).unwrap_or(0);
     (0..tokens.ncols()).map(nearest).collect()
 }
 
 fn finite(tokens: ArrayView2<f64>) -> Result<()> {
-    match tokens.iter().find(|x| !x.is_finite()) {
-        None => Ok(()),
-        Some(x) => Err(Error::invalid("tokens", x, "must be finite numbers")),
-    }
+    tokens.iter().try_for_each(|x| require(x.is_finite(), "tokens", x, "must be finite numbers"))
 }
 
 #[cfg(test)]
@@ -115,10 +103,8 @@ mod tests {
         let bases = [array![[1.0], [0.0], [0.0]], array![[0.0], [1.0], [0.0]]];
         let labels = nearest_subspace(z.view(), &bases);
         assert_eq!(labels, [1, 0]);
-        let single = labelled_snr(z.view(), &bases[..1], &[0, 0]);
-        assert_eq!(single, snr(z.view(), &bases[..1], &[0, 0])[0]);
+        assert_eq!(labelled_snr(z.view(), &bases[..1], &[0, 0]), snr(z.view(), &bases[..1], &[0, 0])[0]);
         // Signal 3² + 2², noise 1² + .5² + 1² + .25².
-        let expected = (13.0_f64 / 2.3125).sqrt();
-        assert!((labelled_snr(z.view(), &bases, &labels) - expected).abs() < 1e-14);
+        assert!((labelled_snr(z.view(), &bases, &labels) - (13.0_f64 / 2.3125).sqrt()).abs() < 1e-14);
     }
 }

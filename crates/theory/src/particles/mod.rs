@@ -25,7 +25,7 @@ use crate::attention::Mask;
 use crate::dynamics::flow::VectorField;
 use crate::measure::unit_tokens;
 use attnlab_core::error::{Error, Result, non_negative, positive, require, require_shape};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2};
 
 /// Denominator of the weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,7 +194,12 @@ impl Particles {
             if let Some(value) = &self.value {
                 attention = value.dot(&attention);
             }
-            out.column_mut(i).assign(&self.moved(directions.column(i), attention));
+            if self.layer_norm == LayerNorm::Post {
+                let direction = directions.column(i);
+                let along = direction.dot(&attention);
+                attention -= &(&direction * along);
+            }
+            out.column_mut(i).assign(&attention);
         }
         Ok(out)
     }
@@ -203,17 +208,6 @@ impl Particles {
     /// between clusters the other terms are e^{−β(1−ρ)} of it and would be lost in its rounding.
     fn moves_without_itself(&self) -> bool {
         self.layer_norm == LayerNorm::Post && self.value.is_none()
-    }
-
-    /// Makes the velocity of a token from its attention.
-    fn moved(&self, direction: ArrayView1<f64>, attention: Array1<f64>) -> Array1<f64> {
-        match self.layer_norm {
-            LayerNorm::Pre => attention,
-            LayerNorm::Post => {
-                let along = direction.dot(&attention);
-                attention - &(&direction * along)
-            }
-        }
     }
 
     /// Computes the velocities (d, n) of tokens (d, n) on the fast path: scores, exponentials and weighted sums in

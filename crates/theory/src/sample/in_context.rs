@@ -112,8 +112,7 @@ impl InContext {
         let weights = self.weights(&mut streams.part("function", 0));
         let mut rng = streams.part("inputs", 0);
         let mut inputs = Array2::zeros((self.dim, self.points));
-        // Inputs are drawn column by column, so that a longer prompt begins with the points of a shorter
-        // one.
+        // Inputs are drawn column by column, so that a longer prompt begins with the points of a shorter one.
         for mut x in inputs.columns_mut() {
             x.mapv_inplace(|_: f64| StandardNormal.sample(&mut rng));
         }
@@ -136,9 +135,7 @@ impl InContext {
             Shift::Scale(factor) => *inputs *= factor,
             Shift::Skewed => {
                 // A square Haar basis exists in every dimension.
-                let Ok(q) = haar_basis(self.dim, self.dim, &mut streams.part("basis", 0)) else {
-                    return;
-                };
+                let Ok(q) = haar_basis(self.dim, self.dim, &mut streams.part("basis", 0)) else { return };
                 let trace: f64 = (1..=self.dim).map(|j| (j as f64).powi(-2)).sum();
                 let size = (self.dim as f64 / trace).sqrt();
                 let mut rotated = q.t().dot(inputs);
@@ -157,11 +154,7 @@ impl InContext {
         if let Functions::SparseLinear { nonzero } = self.functions {
             // The nonzero coordinates are chosen among the active ones; others would have no effect.
             let support = rand::seq::index::sample(rng, self.active, nonzero.min(self.active));
-            for j in 0..self.dim {
-                if !support.iter().any(|k| k == j) {
-                    weights[j] = 0.0;
-                }
-            }
+            (0..self.dim).filter(|j| !support.iter().any(|k| k == *j)).for_each(|j| weights[j] = 0.0);
         }
         weights
     }

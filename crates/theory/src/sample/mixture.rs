@@ -65,8 +65,7 @@ pub struct Draw {
 }
 
 impl Mixture {
-    /// Makes the setting of AoT Theorem 1: K clusters of N/K tokens in p dimensions each, orthonormal
-    /// bases, d = K p.
+    /// Makes the setting of AoT Theorem 1: K clusters of N/K tokens in p dimensions each, orthonormal bases, d = K p.
     ///
     /// # Errors
     /// If `tokens` is not a positive multiple of `clusters`, `dim` is 0, or `delta` is not ≥ 0.
@@ -131,8 +130,7 @@ impl Mixture {
 
     /// Returns the cluster of each token, counted from 0.
     pub fn labels(&self) -> Vec<usize> {
-        let of = |(k, n): (usize, &usize)| std::iter::repeat_n(k, *n);
-        self.counts.iter().enumerate().flat_map(of).collect()
+        self.counts.iter().enumerate().flat_map(|(k, n)| std::iter::repeat_n(k, *n)).collect()
     }
 
     /// Returns the token indices C_k of cluster k.
@@ -179,8 +177,7 @@ impl Mixture {
     fn normals<T: Real>(&self, k: usize, rows: usize, part: &str, streams: &Streams) -> Array2<T> {
         let mut y = Array2::<T>::zeros((rows, self.tokens()).f());
         y.axis_chunks_iter_mut(Axis(1), Self::BLOCK).into_par_iter().enumerate().for_each(|(block, columns)| {
-            let rng = block_rng(streams, part, k, block);
-            self.fill_block(k, block, columns, rng);
+            self.fill_block(k, block, columns, block_rng(streams, part, k, block));
         });
         y
     }
@@ -202,8 +199,7 @@ impl Mixture {
     fn fill_block<T: Real>(&self, k: usize, block: usize, mut columns: ArrayViewMut2<T>, mut rng: Generator) {
         let cluster = self.cluster(k);
         for (j, mut column) in columns.columns_mut().into_iter().enumerate() {
-            let signal = cluster.contains(&(block * Self::BLOCK + j));
-            let scale = if signal { 1.0 } else { self.delta };
+            let scale = if cluster.contains(&(block * Self::BLOCK + j)) { 1.0 } else { self.delta };
             column.mapv_inplace(|_| {
                 let g: f64 = StandardNormal.sample(&mut rng);
                 T::of_f64(scale * g)

@@ -13,8 +13,7 @@ pub(super) fn streams(name: &str, trial: u64) -> Streams {
 }
 
 fn fitted(tokens: &Array2<f64>) -> Fit {
-    let options = Options::default();
-    fit(tokens.view(), &options, &streams("halves", 0), &|| {}).unwrap()
+    fit(tokens.view(), &Options::default(), &streams("halves", 0), &|| {}).unwrap()
 }
 
 /// One setting of the grid: N_k, p_k, d, δ.
@@ -118,12 +117,7 @@ fn table_of_the_grid() {
     for (name, [n, five, half]) in by_test {
         println!("{}, {}", shown(&format!("{name}: p <= .05"), five, n), shown("p <= .005", half, n));
     }
-    for (name, draw) in [
-        ("isotropic", isotropic as fn(u64) -> Array2<f64>),
-        ("decaying", decaying),
-        ("coherent", coherent),
-        ("heavy", heavy),
-    ] {
+    for (name, draw) in NO_MIXTURES {
         let rejected = (0..trials).filter(|t| fitted(&draw(*t)).goodness.verdict == Verdict::NotSuchAMixture);
         println!("{}", shown(name, rejected.count() as u64, trials));
     }
@@ -134,6 +128,10 @@ fn same_partition(a: &[usize], b: &[usize]) -> bool {
     let mut back = std::collections::HashMap::new();
     a.iter().zip(b).all(|(a, b)| *names.entry(a).or_insert(b) == b && *back.entry(b).or_insert(a) == a)
 }
+
+/// Laws that are no such mixture.
+const NO_MIXTURES: [(&str, fn(u64) -> Array2<f64>); 4] =
+    [("isotropic", isotropic), ("decaying", decaying), ("coherent", coherent), ("heavy", heavy)];
 
 fn isotropic(trial: u64) -> Array2<f64> {
     0.3 * normal_matrix(32, 600, &mut streams("isotropic", trial).part("tokens", 0))
@@ -167,13 +165,8 @@ fn heavy(trial: u64) -> Array2<f64> {
 #[test]
 fn what_is_no_such_mixture_is_told() {
     for trial in 0..3 {
-        for (name, tokens) in [
-            ("isotropic", isotropic(trial)),
-            ("decaying", decaying(trial)),
-            ("coherent", coherent(trial)),
-            ("heavy", heavy(trial)),
-        ] {
-            let goodness = fitted(&tokens).goodness;
+        for (name, draw) in NO_MIXTURES {
+            let goodness = fitted(&draw(trial)).goodness;
             assert_eq!(goodness.verdict, Verdict::NotSuchAMixture, "{name}: {goodness:?}");
             assert!(!goodness.reasons.is_empty());
         }
@@ -223,8 +216,7 @@ fn noise_outside_the_subspaces_is_noticed() {
 
 #[test]
 fn the_scale_is_tested_on_request() {
-    let law = mixture(&[200, 200], &[8, 8], 0, 0.1);
-    let tokens = 2.0 * law.draw(&streams("scale", 0)).unwrap().tokens;
+    let tokens = 2.0 * mixture(&[200, 200], &[8, 8], 0, 0.1).draw(&streams("scale", 0)).unwrap().tokens;
     let unit = Options { unit_scale: true, ..Options::default() };
     let free = fit(tokens.view(), &Options::default(), &streams("scale", 1), &|| {}).unwrap();
     let strict = fit(tokens.view(), &unit, &streams("scale", 1), &|| {}).unwrap();
@@ -284,8 +276,7 @@ proptest! {
     /// order of sums.
     #[test]
     fn the_fit_is_invariant(seed in 0_u64..1000, shift in 1_usize..200) {
-        let law = mixture(&[110, 90], &[9, 6], 3, 0.1);
-        let draw = law.draw(&streams("invariant", seed)).unwrap();
+        let draw = mixture(&[110, 90], &[9, 6], 3, 0.1).draw(&streams("invariant", seed)).unwrap();
         let turn = haar_basis(18, 18, &mut streams("turn", seed).part("basis", 0)).unwrap();
         let plain = fitted(&draw.tokens);
         let turned = fitted(&product(turn.view(), draw.tokens.view()));

@@ -23,8 +23,7 @@ fn a_common_mean_is_taken_away() {
             let draw = mixture.draw(&streams("centre", trial)).unwrap();
             let offset = normal_matrix(mixture.ambient, 1, &mut streams("offset", trial).part("x", 0));
             let tokens = &draw.tokens + &(&offset * 3.0);
-            let halves = streams("halves of centre", trial);
-            let free = fit(tokens.view(), &options, &halves, &|| {}).unwrap();
+            let free = fit(tokens.view(), &options, &streams("halves of centre", trial), &|| {}).unwrap();
             let known = fit_known(tokens.view(), &draw.bases, &draw.labels, &options).unwrap();
             for fit in [&free, &known] {
                 assert_eq!(fit.dims.iter().sum::<usize>(), mixture.dims.iter().sum::<usize>());

@@ -204,8 +204,7 @@ fn entries_out_of_range_are_named() {
         let error = fit((normal(4, 40) * factor).view(), &plain, &streams("edges", 0), &|| {}).unwrap_err().to_string();
         assert!(error.starts_with("tokens[") && error.contains("Divide all tokens by"), "{error}");
     }
-    let law = mixture(&[100, 100], &[6, 6], 2, 0.1);
-    let tokens = law.draw(&streams("edges", 2)).unwrap().tokens;
+    let tokens = mixture(&[100, 100], &[6, 6], 2, 0.1).draw(&streams("edges", 2)).unwrap().tokens;
     for factor in [1e40, 1e-40] {
         assert_eq!(told(&(&tokens * factor), &plain).0, Verdict::Consistent);
     }

@@ -12,3 +12,8 @@ mod sampling;
 mod sparsemax;
 mod streaming;
 mod training;
+
+/// Does some work on a pool of so many threads.
+fn on_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+}

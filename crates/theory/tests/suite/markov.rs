@@ -35,10 +35,8 @@ fn laws_and_entropies_are_numpy_s() {
     close(&chain.entropies(), &entropies);
     // Of two predictions, the first sees one symbol and the second two.
     close(&[chain.least_loss(2)], &[(entropies[1] + entropies[2]) / 2.0]);
-    let rows = vec![0.5, 0.25, 0.25, 0.1, 0.8, 0.1, 0.3, 0.3, 0.4];
-    let chain = MarkovChain::new(3, 1, rows).unwrap();
-    let law = [0.230769230769231, 0.5769230769230766, 0.19230769230769226];
-    close(&chain.stationary(), &law);
+    let chain = MarkovChain::new(3, 1, vec![0.5, 0.25, 0.25, 0.1, 0.8, 0.1, 0.3, 0.3, 0.4]).unwrap();
+    close(&chain.stationary(), &[0.230769230769231, 0.5769230769230766, 0.19230769230769226]);
     close(&chain.entropies(), &[0.9727696382494828, 0.8180116306353186]);
 }
 
@@ -77,10 +75,7 @@ fn a_drawn_text_costs_its_entropy_rate() {
 
 #[test]
 fn what_is_no_chain_is_named() {
-    let message = |v, k, rows: &[f64]| {
-        let chain = MarkovChain::new(v, k, rows.to_vec());
-        chain.unwrap_err().to_string()
-    };
+    let message = |v, k, rows: &[f64]| MarkovChain::new(v, k, rows.to_vec()).unwrap_err().to_string();
     for (text, expected) in [
         (message(2, 0, &[]), "order = 0: must be 1 or 2, or more with few symbols; it is the length of the context"),
         (message(1, 1, &[1.0]), "vocabulary = 1: must be at least 2; a single symbol has entropy 0"),
@@ -106,8 +101,7 @@ fn what_is_no_chain_is_named() {
         assert_eq!(text, expected);
     }
     for bad in [0.0, 0.049, -1.0, f64::NAN, f64::INFINITY] {
-        let streams = Streams::new(1, "markov", 0, 0);
-        let error = dirichlet(4, 1, bad, &streams).unwrap_err().to_string();
+        let error = dirichlet(4, 1, bad, &Streams::new(1, "markov", 0, 0)).unwrap_err().to_string();
         assert!(error.starts_with("concentration = "), "{error}");
     }
     // At the least concentration every transition is still possible.
@@ -123,8 +117,7 @@ proptest! {
         concentration in 0.05_f64..3.0,
         seed in 0_u64..1000,
     ) {
-        let streams = Streams::new(seed, "markov", 0, 0);
-        let chain = dirichlet(vocabulary, order, concentration, &streams).unwrap();
+        let chain = dirichlet(vocabulary, order, concentration, &Streams::new(seed, "markov", 0, 0)).unwrap();
         let law = chain.stationary();
         prop_assert!((law.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         let mut after = vec![0.0; law.len()];

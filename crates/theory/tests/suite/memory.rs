@@ -27,8 +27,7 @@ proptest! {
     #[test]
     fn derivatives(seed in 0_u64..1000, n in 1_usize..5, alpha in -2.0..2.0_f64, beta in -3.0..3.0_f64) {
         prop_assume!(alpha.abs() > 0.1 && beta.abs() > 0.1);
-        let context = normal(n, 7, seed, "context");
-        let memory = DenseMemory::new(context.view(), alpha, beta).unwrap();
+        let memory = DenseMemory::new(normal(n, 7, seed, "context").view(), alpha, beta).unwrap();
         let s = normal(n, 1, seed, "state").column(0).to_owned();
         let (gradient, hessian) = (memory.gradient(s.view()), memory.hessian(s.view()));
         for i in 0..n {
@@ -91,8 +90,7 @@ fn minima_agree_with_scipy() {
     ];
     let memory = DenseMemory::new(five_tokens().view(), 1.2, 7.0).unwrap();
     let on_grid = memory.minima_on_grid(40).unwrap();
-    let starts = normal(2, 300, 0, "starts");
-    let from_starts = memory.minima_from(starts.view()).unwrap();
+    let from_starts = memory.minima_from(normal(2, 300, 0, "starts").view()).unwrap();
     for landscape in [&on_grid, &from_starts] {
         assert_eq!(landscape.minima.len(), cold.len());
         for (m, [x, y, energy, shared, curvature]) in landscape.minima.iter().zip(cold) {

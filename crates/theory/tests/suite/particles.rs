@@ -99,10 +99,7 @@ fn bits_do_not_depend_on_the_number_of_threads() {
     let d = 3;
     for (n, law) in [1500, 2500].into_iter().flat_map(|n| laws(4.0, d, n).into_iter().map(move |law| (n, law))) {
         let state = tokens(d, n, 2);
-        let on = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| law.velocity(state.view()).unwrap())
-        };
+        let on = |threads| crate::on_threads(threads, || law.velocity(state.view()).unwrap());
         let serial = on(1);
         for threads in [2, 3, 7] {
             assert!(serial == on(threads), "{law:?}: {threads} threads");
@@ -119,8 +116,7 @@ fn attention_is_that_of_the_streaming_layer() {
         let layer = Mssa { mask, ..Mssa::new(Softmax, 1.0) };
         let scaled = &x * beta.sqrt();
         let output = layer.stream_head(scaled.view()).unwrap().output / beta.sqrt();
-        let velocity = law.velocity(x.view()).unwrap();
-        assert!((&velocity - &output).iter().all(|v| v.abs() < 1e-13));
+        assert!((&law.velocity(x.view()).unwrap() - &output).iter().all(|v| v.abs() < 1e-13));
     }
 }
 
@@ -168,8 +164,7 @@ fn two_tokens_follow_their_closed_form() {
     assert!((cosine.acos() - expected).abs() < 1e-9, "{}", cosine.acos());
     // Post-LN conserves lengths; the first of causal tokens rests.
     assert!(end.columns().into_iter().all(|c| (c.dot(&c) - 1.0).abs() < 1e-9));
-    let causal = Particles::new(1.0, Normalisation::Softmax).masked(Mask::Causal);
-    let velocity = causal.velocity(x.view()).unwrap();
+    let velocity = Particles::new(1.0, Normalisation::Softmax).masked(Mask::Causal).velocity(x.view()).unwrap();
     assert!(velocity.column(0).iter().all(|v| v.abs() < 1e-15));
 }
 

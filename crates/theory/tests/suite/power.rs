@@ -79,8 +79,7 @@ fn a_search_that_ends_at_its_limit_decides_nothing() {
         let complete = fitted(&tokens, &Options { most_clusters: 12, ..long });
         assert_eq!((complete.dims.len(), unfinished(&complete, &Options::default())), (clusters, None));
         // The number of heads is tried wherever the search ends.
-        let further = Options { further: Some(clusters), ..short };
-        assert_eq!(fitted(&tokens, &further).dims, vec![6; clusters]);
+        assert_eq!(fitted(&tokens, &Options { further: Some(clusters), ..short }).dims, vec![6; clusters]);
     }
     // A K that is given, and tokens of no more dimensions than clusters tried, leave nothing to search.
     let normal = normal_matrix(4, 200, &mut streams("normal", 0).part("tokens", 0));
@@ -172,8 +171,7 @@ fn known_subspaces_have_a_power_too() {
     let draw = Mixture::balanced(160, 2, 4, 0.1).unwrap().draw(&streams("known", 0)).unwrap();
     let options = Options::default();
     let fit = fit_known(draw.tokens.view(), &draw.bases, &draw.labels, &options).unwrap();
-    let truth = Truth::of_fit(&fit, draw.tokens.view(), true, &options).unwrap();
-    assert!(measured(&truth, &options).is_enough());
+    assert!(measured(&Truth::of_fit(&fit, draw.tokens.view(), true, &options).unwrap(), &options).is_enough());
 }
 
 #[test]

@@ -11,11 +11,10 @@ fn streams(trial: u64) -> Streams {
     Streams::new(2024, "tests.sampling", 0, trial)
 }
 
-/// A change of any of these numbers changes every result that was ever published with a seed.
-/// They were made by a ChaCha of 4 double rounds written anew in Python from RFC 8439 (original
-/// 64-bit counter and nonce), with key = `struct.pack('<4Q', 5, h(b'aot.theorem1'), 7, 11)` and
-/// nonce = `h(b'coefficients' + b'\xff' + struct.pack('<Q', 3))`, h being FNV-1a and the finaliser
-/// of SplitMix64.
+/// A change of any of these numbers changes every result that was ever published with a seed. They were made by a
+/// ChaCha of 4 double rounds written anew in Python from RFC 8439 (original 64-bit counter and nonce), with key =
+/// `struct.pack('<4Q', 5, h(b'aot.theorem1'), 7, 11)` and nonce =
+/// `h(b'coefficients' + b'\xff' + struct.pack('<Q', 3))`, h being FNV-1a and the finaliser of SplitMix64.
 #[test]
 fn streams_are_pinned() {
     assert_eq!(hash(b""), 0xf52a_15e9_a9b5_e89b);
@@ -37,9 +36,8 @@ fn draws_are_pinned() {
     assert!((z[[5, 599]] + 0.2901096381696476).abs() < 1e-13);
 }
 
-/// For a Haar projector onto p of d dimensions P_ii ~ Beta(p/2, (d-p)/2), so
-/// E[P_ii²] = p(p+2) / (d(d+2)). Without the sign fixed in QR, or from uniform entries, it is not:
-/// the mutant below must fail the same test.
+/// For a Haar projector onto p of d dimensions P_ii ~ Beta(p/2, (d-p)/2), so E[P_ii²] = p(p+2) / (d(d+2)). Without the
+/// sign fixed in QR, or from uniform entries, it is not: the mutant below must fail the same test.
 #[test]
 fn haar_second_moment_is_exact() {
     let (d, p, draws) = (6, 2, 4000);
@@ -64,9 +62,8 @@ fn haar_second_moment_is_exact() {
     assert!(!uniform.covers(exact), "a basis that is not Haar passes: {uniform:?}");
 }
 
-/// Haar means that V U has the law of U for any fixed rotation V. E[U_11²] = 1/d holds for any
-/// rotation of rows; E[U_11] = 0 fails without the sign of R fixed, because LAPACK-style QR makes
-/// the first row of Q lean to one sign.
+/// Haar means that V U has the law of U for any fixed rotation V. E[U_11²] = 1/d holds for any rotation of rows;
+/// E[U_11] = 0 fails without the sign of R fixed, because LAPACK-style QR makes the first row of Q lean to one sign.
 #[test]
 fn haar_is_invariant_in_sign_and_direction() {
     let (d, draws) = (5, 6000);
@@ -112,8 +109,7 @@ fn unequal_clusters_have_their_own_sizes_and_scales() {
         let y = mixture.head::<f64>(k, &streams(3));
         let back = product(draw.bases[k].t(), draw.tokens.view());
         assert!((&y - &back).iter().all(|x| x.abs() < 1e-12), "head {k} is not U_k' Z");
-        let energy = energy_by_cluster(y.view(), &draw.labels, 3);
-        for (s, e) in energy.iter().enumerate() {
+        for (s, e) in energy_by_cluster(y.view(), &draw.labels, 3).iter().enumerate() {
             let freedom = (mixture.dims[k] * mixture.counts[s]) as f64;
             let scale = if s == k { 1.0 } else { 0.01 };
             // A chi-squared mean has relative spread sqrt(2 / freedom): eight of them, and no less
@@ -142,10 +138,7 @@ fn snr_from_heads_equals_snr_from_tokens() {
 #[test]
 fn a_draw_does_not_depend_on_threads_and_f32_is_its_rounding() {
     let mixture = Mixture::balanced(1000, 2, 6, 0.2).unwrap();
-    let with = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| mixture.draw(&streams(5)).unwrap().tokens)
-    };
+    let with = |threads| crate::on_threads(threads, || mixture.draw(&streams(5)).unwrap().tokens);
     assert_eq!(with(1), with(3));
     let (double, single) = (mixture.head::<f64>(0, &streams(5)), mixture.head::<f32>(0, &streams(5)));
     assert_eq!(double.mapv(|x| x as f32), single);
@@ -169,17 +162,14 @@ fn zero_noise_and_bad_parameters() {
     );
 }
 
-/// Decompositions are independent of the number of threads, at shapes at which an engine splits its work
-/// by default.
+/// Decompositions are independent of the number of threads, at shapes at which an engine splits its work by default.
 #[test]
 fn bases_do_not_depend_on_threads() {
     for (ambient, dim) in [(90, 30), (400, 30), (700, 64)] {
         let mixture = Mixture { ambient, bases: Bases::Independent, ..Mixture::balanced(20, 2, dim, 0.1).unwrap() };
         let with = |threads| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            let streams = Streams::new(3, "tests.sampling", 0, 0);
-            pool.unwrap().install(|| {
-                let bases = mixture.draw_bases(&streams).unwrap();
+            crate::on_threads(threads, || {
+                let bases = mixture.draw_bases(&Streams::new(3, "tests.sampling", 0, 0)).unwrap();
                 let values = attnlab_core::linalg::singular_values(bases[0].view()).unwrap();
                 (bases, values)
             })

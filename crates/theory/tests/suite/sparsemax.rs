@@ -1,6 +1,7 @@
 //! A nonlinearity of another package: sparsemax (Martins and Astudillo, ICML 2016), the Euclidean
 //! projection of a column of scores onto the probability simplex. It has only its plain definition.
 
+use super::streaming::largest;
 use attnlab_core::Result;
 use attnlab_core::linalg::{normal_matrix, orthonormal_bases};
 use attnlab_core::rng::Streams;
@@ -44,18 +45,9 @@ fn tokens(p: usize, n: usize, length: f64, seed: u64) -> Array2<f64> {
     normal_matrix(p, n, &mut rng) * (length / (p as f64).sqrt())
 }
 
-fn largest(a: &Array2<f64>) -> f64 {
-    a.iter().fold(0.0, |m, x| m.max(x.abs()))
-}
-
-fn layers() -> Vec<Mssa> {
-    let mut layers = vec![];
-    for mask in [Mask::None, Mask::Causal] {
-        for normalise_queries in [false, true] {
-            layers.push(Mssa { phi: Sparsemax.into(), eta: 0.5, mask, normalise_queries });
-        }
-    }
-    layers
+fn layers() -> [Mssa; 4] {
+    let kinds = [(Mask::None, false), (Mask::None, true), (Mask::Causal, false), (Mask::Causal, true)];
+    kinds.map(|(mask, normalise_queries)| Mssa { phi: Sparsemax.into(), eta: 0.5, mask, normalise_queries })
 }
 
 #[test]
@@ -101,8 +93,7 @@ fn layers_stream_it_column_by_column() {
     }
     let separate = Mhsa { scale: 0.5, mask: Mask::Causal, ..Mhsa::tied(&bases, Sparsemax, 0.5).unwrap() };
     let plain = separate.apply(z.view()).unwrap();
-    let fast = separate.stream(z.view()).unwrap().output;
-    assert!(largest(&(&fast - &plain)) < 1e-13 * largest(&plain));
+    assert!(largest(&(&separate.stream(z.view()).unwrap().output - &plain)) < 1e-13 * largest(&plain));
 }
 
 #[test]
@@ -126,10 +117,7 @@ fn a_network_and_a_single_head_take_it() {
 #[test]
 fn threads_do_not_change_it() {
     let y = tokens(8, 250, 3.0, 7).mapv(|x| x as f32);
-    let run = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.unwrap().install(|| Cpu.stream_head(&layers()[0], y.view()).unwrap())
-    };
+    let run = |threads| crate::on_threads(threads, || Cpu.stream_head(&layers()[0], y.view()).unwrap());
     assert!(run(1) == run(2) && run(1) == run(3));
 }
 

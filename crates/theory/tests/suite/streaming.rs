@@ -1,5 +1,4 @@
-//! Tests of the fast path against the plain f64 definitions in `attention`, and of its documented
-//! properties.
+//! Tests of the fast path against the plain f64 definitions in `attention`, and of its documented properties.
 
 use attnlab_core::linalg::{normal_matrix, orthonormal_bases, product, qr_q};
 use attnlab_core::rng::{Generator, Streams};
@@ -48,7 +47,7 @@ fn plain_head(layer: &Mssa, y: ArrayView2<f64>) -> Array2<f64> {
     product(y, layer.weights(y).view())
 }
 
-fn largest(a: &Array2<f64>) -> f64 {
+pub(super) fn largest(a: &Array2<f64>) -> f64 {
     a.iter().fold(0.0, |m, x| m.max(x.abs()))
 }
 
@@ -106,9 +105,8 @@ fn one_two_and_three_threads_agree_to_the_bit() {
     let y = tokens(24, 500, 4.0, 3).mapv(|x| x as f32);
     let bases = orthonormal_bases(40, &[10, 10, 10], &mut rng(4)).unwrap();
     let ambient = tokens(40, 300, 5.0, 5);
-    let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
+    let run = |threads| {
+        crate::on_threads(threads, || {
             let heads: Vec<_> = layers().map(|l| l.stream_head(y.view()).unwrap()).collect();
             let whole: Vec<_> = layers().map(|l| l.stream(ambient.view(), &bases).unwrap()).collect();
             let mut coefficients = vec![y.clone(), y.slice(s![..8, ..]).to_owned()];
@@ -175,8 +173,7 @@ fn streaming_mhsa_equals_the_plain_one() {
             };
             let plain = layer.apply(z.view()).unwrap();
             let fast = layer.stream(z.view()).unwrap().output;
-            let tol = 1e-11 * largest(&plain);
-            assert!(largest(&(&fast - &plain)) < tol, "{phi:?} {mask:?}");
+            assert!(largest(&(&fast - &plain)) < 1e-11 * largest(&plain), "{phi:?} {mask:?}");
         }
         let bases = orthonormal_bases(10, &[4, 4], &mut rng(19)).unwrap();
         let tied = Mhsa::tied(&bases, phi.clone(), 0.3).unwrap().stream(z.view()).unwrap().output;
@@ -208,8 +205,7 @@ fn hardmax_splits_exact_ties_evenly() {
         assert!(layer.stream_head(y32.view()).unwrap().redecided >= 3);
     }
     // Tokens of length zero tie with everything: each attends to the mean.
-    let y = Array2::<f32>::zeros((4, 130));
-    let flat = Mssa::new(Hardmax, 0.5).stream_head(y.view()).unwrap();
+    let flat = Mssa::new(Hardmax, 0.5).stream_head(Array2::<f32>::zeros((4, 130)).view()).unwrap();
     assert_eq!((largest(&flat.output.mapv(f64::from)), flat.redecided), (0.0, 130));
 }
 
@@ -250,8 +246,7 @@ fn doubtful_f32_decisions_are_made_again() {
             for tau in [w * (1.0 - 1e-9), w * (1.0 + 1e-9)] {
                 let layer = Mssa::new(ThresholdedSoftmax { tau }, 0.5);
                 let fast = layer.stream_head(y32.view()).unwrap();
-                let plain = plain_head(&layer, y.view());
-                let gap = largest(&(&fast.output.mapv(f64::from) - &plain));
+                let gap = largest(&(&fast.output.mapv(f64::from) - &plain_head(&layer, y.view())));
                 assert!(gap < 1e-5 * tau, "tau {tau}: {gap}");
                 assert!(fast.redecided >= 1);
                 seen += 1;
@@ -276,8 +271,7 @@ fn large_scores_do_not_overflow() {
     for layer in layers() {
         let fast = layer.stream_head(y32.view()).unwrap().output.mapv(f64::from);
         assert!(fast.iter().all(|x| x.is_finite()), "{layer:?}");
-        let fast = layer.stream_head(y.view()).unwrap().output;
-        let gap = largest(&(&fast - &plain_head(&layer, y.view())));
+        let gap = largest(&(&layer.stream_head(y.view()).unwrap().output - &plain_head(&layer, y.view())));
         // Scores of 1e8 err by 1e-8 in f64, and so do the weights.
         assert!(gap <= 1e-6 * scale(&layer, y.view()), "{layer:?}: {gap}");
     }
@@ -287,8 +281,7 @@ fn large_scores_do_not_overflow() {
 fn nothing_panics_on_odd_input() {
     for layer in layers() {
         for shape in [(3, 0), (0, 5), (0, 0)] {
-            let head = layer.stream_head(Array2::<f64>::zeros(shape.f()).view()).unwrap();
-            assert_eq!(head.output.dim(), shape);
+            assert_eq!(layer.stream_head(Array2::<f64>::zeros(shape.f()).view()).unwrap().output.dim(), shape);
         }
         let mut y = tokens(3, 70, 1.0, 23);
         y[[1, 40]] = f64::NAN;
@@ -325,8 +318,7 @@ fn many_tokens_need_no_score_matrix() {
         return;
     }
     let y = tokens(4, 20_000, 3.0, 25).mapv(|x| x as f32);
-    let layer = Mssa::new(ThresholdedSoftmax { tau: 0.55 }, 0.5);
-    let head = layer.stream_head(y.view()).unwrap();
+    let head = Mssa::new(ThresholdedSoftmax { tau: 0.55 }, 0.5).stream_head(y.view()).unwrap();
     assert_eq!(head.output.dim(), (4, 20_000));
     let more = peak_memory().unwrap() - before;
     assert!(more < 200 << 20, "{} MB more", more >> 20);
@@ -387,8 +379,7 @@ proptest! {
     fn normalised_queries_have_unit_length(n in 1_usize..100, seed: u64) {
         let y = tokens(5, n, 3.0, seed);
         let layer = Mssa { normalise_queries: true, ..Mssa::new(Linear, 1.0) };
-        let unit = unit_columns(y.view());
-        let expected = product(y.view(), product(y.t(), unit.view()).view());
+        let expected = product(y.view(), product(y.t(), unit_columns(y.view()).view()).view());
         let gap = largest(&(&layer.stream_head(y.view()).unwrap().output - &expected));
         prop_assert!(gap <= 1e-11 * largest(&expected), "{gap}");
     }

@@ -6,6 +6,7 @@ use attnlab_theory::attention::{linear_attention, softmax_attention};
 use attnlab_theory::dynamics::{
     Attention, Example, Form, History, Optimiser, Prompts, Recipe, Weights, gradient, loss, outputs, train,
 };
+use attnlab_theory::measure::unit_tokens;
 use ndarray::{Array2, Axis};
 use proptest::prelude::*;
 
@@ -39,25 +40,18 @@ impl Task {
     fn clean(&self, streams: &Streams) -> Array2<f64> {
         let (n, count) = (self.ambient, self.context + 1);
         let normal = |rows| normal_matrix(rows, count, &mut streams.part("tokens", 0));
-        let unit = |mut a: Array2<f64>| {
-            for mut column in a.columns_mut() {
-                let length = column.dot(&column).sqrt();
-                column /= length;
-            }
-            a
-        };
         let place = &mut streams.part("place", 0);
         match self.tokens {
             Tokens::Subspace | Tokens::Sphere => {
                 let basis = haar_basis(n, n / 2, place).unwrap();
                 let inside = match self.tokens {
-                    Tokens::Sphere => unit(normal(n / 2)) * 1.5,
+                    Tokens::Sphere => unit_tokens(normal(n / 2).view()) * 1.5,
                     _ => normal(n / 2) * 2_f64.sqrt(),
                 };
                 product(basis.view(), inside.view())
             }
             Tokens::Points => {
-                let points = unit(normal_matrix(n, 3, place));
+                let points = unit_tokens(normal_matrix(n, 3, place).view());
                 let near: Vec<usize> = (0..count).map(|t| t % 3).collect();
                 points.select(Axis(1), &near) + normal(n) * 0.1_f64.sqrt()
             }
@@ -78,8 +72,7 @@ impl Task {
 
 fn drawn(task: &Task, count: u64, seed: u64) -> Vec<Example> {
     let streams = Streams::new(seed, "tests.training", 0, 0);
-    let draw = |i| task.draw(&streams.child("prompt", i));
-    (0..count).map(draw).collect()
+    (0..count).map(|i| task.draw(&streams.child("prompt", i))).collect()
 }
 
 fn packed<T: attnlab_core::linalg::Real>(prompts: &[Example]) -> Prompts<T> {
@@ -127,8 +120,7 @@ proptest! {
         let (value, slope) = gradient(attention, &fast, &w, &which).unwrap();
         let plain = plain_loss(attention, &prompts, &w);
         prop_assert!((value - plain).abs() <= 1e-12 * plain.max(1.0), "{value} {plain}");
-        let fast_loss = loss(attention, &fast, &w).unwrap();
-        prop_assert!((fast_loss - plain).abs() <= 1e-12 * plain.max(1.0));
+        prop_assert!((loss(attention, &fast, &w).unwrap() - plain).abs() <= 1e-12 * plain.max(1.0));
         // Central difference: error h²/6 of a third derivative, rounding 1e-16/h of the loss.
         let h = 1e-5;
         let at = |step| plain_loss(attention, &prompts, &moved(&w, &direction, step));
@@ -200,19 +192,16 @@ fn gradient_descent_descends() {
 #[test]
 fn the_trained_product_is_the_closed_form() {
     let streams = Streams::new(2, "tests.training", 2, 0);
-    let problem = task(0, 8, 60);
-    let prompts = drawn(&problem, 3000, 5);
+    let prompts = drawn(&task(0, 8, 60), 3000, 5);
     let set = packed::<f64>(&prompts);
     let start = Weights::uniform(8, Form::ScaledIdentity, &streams);
     let how = recipe(400, Optimiser::Adam, 0.02);
-    let form = Form::ScaledIdentity;
-    let history = train(Attention::Linear, [&set, &set], &start, form, &how, &streams).unwrap();
+    let history = train(Attention::Linear, [&set, &set], &start, Form::ScaledIdentity, &how, &streams).unwrap();
     let off_diagonal = |w: &Array2<f64>| w.indexed_iter().all(|((i, j), x)| i == j || *x == 0.0);
     assert!(off_diagonal(&history.weights.kq) && off_diagonal(&history.weights.pv));
     let gamma = history.weights.alpha() * history.weights.beta();
     // Least squares: γ = Σ <Σ̂q, x> / Σ |Σ̂q|², from the outputs at α = β = 1.
-    let unit = Weights::scaled_identity(8, 1.0, 1.0);
-    let read = outputs(Attention::Linear, &set, &unit).unwrap();
+    let read = outputs(Attention::Linear, &set, &Weights::scaled_identity(8, 1.0, 1.0)).unwrap();
     let exact = (&read * &set.targets()).sum() / (&read * &read).sum();
     assert!((gamma / exact - 1.0).abs() < 1e-6, "{gamma} {exact}");
     // Wick's theorem, for L = 60 tokens of variance v = 2 on d = 4 dimensions and noise of variance 0.5:
@@ -227,14 +216,12 @@ fn the_trained_product_is_the_closed_form() {
 }
 
 fn small_run(threads: usize) -> History<f32> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build().unwrap().install(|| {
+    crate::on_threads(threads, || {
         let streams = Streams::new(3, "tests.training", 3, 0);
         // Long enough that a batch is split among threads.
         let set = packed::<f32>(&drawn(&task(1, 16, 499), 160, 9));
         let start = Weights::uniform(16, Form::Full, &streams);
-        let how = Recipe::authors(2);
-        train(Attention::Softmax, [&set, &set], &start, Form::Full, &how, &streams).unwrap()
+        train(Attention::Softmax, [&set, &set], &start, Form::Full, &Recipe::authors(2), &streams).unwrap()
     })
 }
 
@@ -293,8 +280,7 @@ fn bad_input_is_refused_in_words() {
     ] {
         assert_eq!(message, expected);
     }
-    let problem = task(0, 6, 30);
-    let draw = |i| Ok(problem.draw(&streams.child("prompt", i)));
+    let draw = |i| Ok(task(0, 6, 30).draw(&streams.child("prompt", i)));
     let only = |count, kinds: &[Attention]| Prompts::<f64>::draw(count, kinds, draw, |_| Ok(()));
     assert!(only(0, &Attention::ALL).is_err() && only(3, &[]).is_err());
     let (linear, _) = only(3, &[Attention::Linear]).unwrap();
@@ -307,8 +293,7 @@ fn bad_input_is_refused_in_words() {
     assert!(Form::parse("ful").is_err() && Optimiser::parse("sgd").is_err());
 }
 
-/// Runs that diverge or end worse than they began are errors, whose messages state the place and the
-/// setting to change.
+/// Runs that diverge or end worse than they began are errors, whose messages state the place and the setting to change.
 #[test]
 fn divergence_is_an_error() {
     let streams = Streams::new(6, "tests.training", 6, 0);

@@ -8,14 +8,13 @@
 //! the largest score has the largest weight at every θ > 0, among the others likewise.
 //!
 //! *Signal columns.* Relative to the token itself key i has the exponent θ² (s_i - s_jj) or, outside C_k,
-//! θ s_i - θ² s_jj. If all are ≤ 0 at θ = 1 then s_i ≤ s_jj, and for θ ≥ 1 none of them rises: the
-//! token's own weight never falls. If one is positive there, that key has more weight than the token
-//! itself. So a token whose weight is above τ at θ = 1 either keeps it for ever or shares the column
-//! with another key above τ from the start. For τ ≥ 1/2 that decides everything at θ = 1. For τ < 1/2
-//! another key's weight may still rise above τ later (when third keys fall): 1/weight is then
-//! G(θ) = Σ_i exp(q_i θ² + r_i θ), and its first fall below 1/τ is searched for with bounds: over an
-//! interval every term is at least its least value (at an end or at the vertex); intervals in which the
-//! sum of these values is at least 1/τ are discarded, and the leftmost of the others is halved.
+//! θ s_i - θ² s_jj. If all are ≤ 0 at θ = 1 then s_i ≤ s_jj, and for θ ≥ 1 none of them rises: the token's own weight
+//! never falls. If one is positive there, that key has more weight than the token itself. So a token whose weight is
+//! above τ at θ = 1 either keeps it for ever or shares the column with another key above τ from the start. For τ ≥ 1/2
+//! that decides everything at θ = 1. For τ < 1/2 another key's weight may still rise above τ later (when third keys
+//! fall): 1/weight is then G(θ) = Σ_i exp(q_i θ² + r_i θ), and its first fall below 1/τ is searched for with bounds:
+//! over an interval every term is at least its least value (at an end or at the vertex); intervals in which the sum of
+//! these values is at least 1/τ are discarded, and the leftmost of the others is halved.
 
 use super::{Break, BreakKind};
 use crate::attention::streaming::exp_in_place;
@@ -126,8 +125,7 @@ impl<'a> Column<'a> {
                 excess += sum;
                 slope += weighted - sum * row_slope;
             }
-            // log(excess) is a log-sum-exp too, hence convex: Newton's iterates stay to the left of the
-            // root.
+            // log(excess) is a log-sum-exp too, hence convex: Newton's iterates stay to the left of the root.
             let gap = excess.ln() - level;
             if gap < 0.0 {
                 return Some(theta);

@@ -1,20 +1,17 @@
-//! The depth horizon of AoT Theorem 1 on one draw: the depth up to which the block-diagonal pattern
-//! holds.
+//! The depth horizon of AoT Theorem 1 on one draw: the depth up to which the block-diagonal pattern holds.
 //!
-//! As long as the pattern of AoT Eq. (30) holds, a layer multiplies the coefficients a_i of the tokens of
-//! cluster k by 1 + ητ in their own head and changes nothing else. After l layers the scores of head k
-//! are therefore M_k(θ) of AoT Eq. (26) at θ = θ_l = (1 + ητ)^l, with s_ij = <y_i, y_j> the scores of the
-//! draw itself:
+//! As long as the pattern of AoT Eq. (30) holds, a layer multiplies the coefficients a_i of the tokens of cluster k by
+//! 1 + ητ in their own head and changes nothing else. After l layers the scores of head k are therefore M_k(θ) of AoT
+//! Eq. (26) at θ = θ_l = (1 + ητ)^l, with s_ij = <y_i, y_j> the scores of the draw itself:
 //!
 //! | column j | key i in C_k | other key i |
 //! |---|---|---|
 //! | in C_k (signal) | θ² s_ij | θ s_ij |
 //! | not in C_k (noise) | θ s_ij | s_ij |
 //!
-//! The pattern makes two statements about φ = h∘softmax: in a signal column the token itself gets weight
-//! τ and every other key 0; in a noise column every key gets 0. Each column j of each head has a first θ
-//! ≥ 1 at which its statement fails, its break. The least of these θ is θ_crit: update l is exact as long
-//! as θ_l < θ_crit.
+//! The pattern makes two statements about φ = h∘softmax: in a signal column the token itself gets weight τ and every
+//! other key 0; in a noise column every key gets 0. Each column j of each head has a first θ ≥ 1 at which its statement
+//! fails, its break. The least of these θ is θ_crit: update l is exact as long as θ_l < θ_crit.
 //!
 //! [`plain`] is the definition in f64 with the whole score matrix in memory;
 //! [`streaming::horizon`](super::streaming::horizon) computes the same at about the cost of one layer.
@@ -128,8 +125,7 @@ pub struct BrokenColumns {
 impl Horizon {
     /// Returns the first break and its head; at the same θ, the smaller head.
     pub fn first(&self) -> Option<(usize, Break)> {
-        let breaks = self.heads.iter().enumerate();
-        let breaks = breaks.filter_map(|(k, head)| head.first.map(|b| (k, b)));
+        let breaks = self.heads.iter().enumerate().filter_map(|(k, head)| head.first.map(|b| (k, b)));
         breaks.reduce(|a, b| if b.1.theta < a.1.theta { b } else { a })
     }
 
@@ -218,6 +214,5 @@ pub fn plain(y: ArrayView2<f64>, own: Range<usize>, tau: f64) -> Result<HeadHori
         let scores = column.to_vec();
         Column::new(&scores, &own, j).first_break(tau)
     };
-    let breaks = scores.columns().into_iter().enumerate().map(break_of);
-    Ok(HeadHorizon::from_breaks(breaks.collect()))
+    Ok(HeadHorizon::from_breaks(scores.columns().into_iter().enumerate().map(break_of).collect()))
 }

@@ -5,8 +5,7 @@ use attnlab_core::error::{Result, positive};
 use attnlab_core::linalg::symmetric_eigen;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
-/// The naive spherical Hopfield model (A.21),
-/// $\mathcal E(X, s) = \frac{1}{2\gamma}\|s\|^2 - \frac1{2L} s^T X X^T s$.
+/// The naive spherical Hopfield model (A.21), $\mathcal E(X, s) = \frac{1}{2\gamma}\|s\|^2 - \frac1{2L} s^T X X^T s$.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SphericalHopfield {
     /// Second moment $\frac1L X X^T$ (n, n).

@@ -56,10 +56,9 @@ const SAME: f64 = 1e-6;
 impl DenseMemory {
     /// Finds the minima in which descent from `starts` (n, M) ends, and the basin of each start.
     ///
-    /// Steps have γ = α. This is the concave-convex procedure, since the energy is a quadratic minus a
-    /// convex function: the energy never rises, so every start ends in the minimum of its basin. If a
-    /// start on the stable manifold of a saddle ends there, descent continues along the direction of
-    /// negative curvature.
+    /// Steps have γ = α. This is the concave-convex procedure, since the energy is a quadratic minus a convex function:
+    /// the energy never rises, so every start ends in the minimum of its basin. If a start on the stable manifold of a
+    /// saddle ends there, descent continues along the direction of negative curvature.
     ///
     /// # Errors
     /// If α is negative (the energy then has no lower bound), β is negative (steps may then overshoot), a
@@ -89,13 +88,10 @@ impl DenseMemory {
             self.check_state(start)?;
             let end = self.relax(start, scale)?;
             let near = |m: &Minimum| distance(m.state.view(), end.view()) <= SAME * scale;
-            let index = match minima.iter().position(near) {
-                Some(index) => index,
-                None => {
-                    minima.push(self.describe(end)?);
-                    minima.len() - 1
-                }
-            };
+            let index = minima.iter().position(near).unwrap_or(minima.len());
+            if index == minima.len() {
+                minima.push(self.describe(end)?);
+            }
             minima[index].starts += 1;
             basin.push(index);
         }
@@ -203,11 +199,10 @@ impl DenseMemory {
     fn describe(&self, state: Array1<f64>) -> Result<Minimum> {
         let (values, _) = symmetric_eigen(self.hessian(state.view()).view())?;
         let g = self.weights(state.view());
-        let token = (0..g.len()).find(|t| g[*t] > 0.5);
         Ok(Minimum {
             energy: self.energy(state.view()),
             curvature: values[0],
-            token,
+            token: g.iter().position(|g| *g > 0.5),
             shared_by: 1.0 / g.dot(&g),
             starts: 0,
             state,
@@ -224,9 +219,7 @@ fn sorted(minima: Vec<Minimum>, basin: Vec<usize>) -> Minima {
     let mut order: Vec<usize> = (0..minima.len()).collect();
     order.sort_by(|a, b| minima[*a].energy.total_cmp(&minima[*b].energy));
     let mut place = vec![0; order.len()];
-    for (new, old) in order.iter().enumerate() {
-        place[*old] = new;
-    }
+    order.iter().enumerate().for_each(|(new, old)| place[*old] = new);
     Minima {
         minima: order.iter().map(|old| minima[*old].clone()).collect(),
         basin: basin.into_iter().map(|old| place[old]).collect(),

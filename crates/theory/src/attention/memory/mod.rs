@@ -13,8 +13,7 @@
 //! - [`Minima`]: the states in which descent ends, from a grid in two dimensions or from any starts in
 //!   more, and the minima among them that are context tokens;
 //! - [`SphericalHopfield`]: the corresponding energy of linear attention, (A.21), (A.23);
-//! - [`symmetry`]: conditions on the weights under which a softmax layer is a gradient, (A.24) and
-//!   (A.25).
+//! - [`symmetry`]: conditions on the weights under which a softmax layer is a gradient, (A.24) and (A.25).
 
 mod hopfield;
 mod minima;
@@ -24,7 +23,7 @@ pub use hopfield::SphericalHopfield;
 pub use minima::{Minima, Minimum};
 
 use super::{Nonlinearity, Softmax};
-use attnlab_core::error::{Error, Result, at_least, require, require_shape};
+use attnlab_core::error::{Result, at_least, require, require_shape};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
 /// Energy of one context, Denoising Eq. (7).
@@ -93,8 +92,7 @@ impl DenseMemory {
         Array1::from(weights)
     }
 
-    /// Computes $\alpha X\,\mathrm{softmax}(\beta X^T s)$ (n,): the attention layer, equal to a step with
-    /// γ = α.
+    /// Computes $\alpha X\,\mathrm{softmax}(\beta X^T s)$ (n,): the attention layer, equal to a step with γ = α.
     pub fn attend(&self, s: ArrayView1<f64>) -> Array1<f64> {
         self.context.dot(&self.weights(s)) * self.alpha
     }
@@ -167,8 +165,5 @@ fn check_context(context: ArrayView2<f64>) -> Result<()> {
 }
 
 fn check_finite<'a>(name: &str, entries: impl IntoIterator<Item = &'a f64>) -> Result<()> {
-    match entries.into_iter().find(|x| !x.is_finite()) {
-        Some(bad) => Err(Error::invalid(name, bad, "must be finite numbers only")),
-        None => Ok(()),
-    }
+    entries.into_iter().try_for_each(|x| require(x.is_finite(), name, x, "must be finite numbers only"))
 }

@@ -53,10 +53,7 @@ pub fn jacobian(
 /// Computes the asymmetry $\|A - A^T\|_F / \|A\|_F$ in [0, 2]; 0 for A = 0.
 pub fn asymmetry(a: ArrayView2<f64>) -> f64 {
     let norm2 = frobenius2(a);
-    if norm2 == 0.0 {
-        return 0.0;
-    }
-    (frobenius2((&a - &a.t()).view()) / norm2).sqrt()
+    if norm2 == 0.0 { 0.0 } else { (frobenius2((&a - &a.t()).view()) / norm2).sqrt() }
 }
 
 /// Distance of given weights from the symmetry condition at one context and state.

@@ -8,15 +8,13 @@ pub enum GpuPass {
     Softmax,
     /// Weights that each depend on one score only.
     Entrywise {
-        /// WGSL source of `fn weight(score: f32) -> f32`. Its other names must begin with `weight_`, so
-        /// that they do not clash with names of the surrounding shader. Masked scores get weight 0
-        /// regardless of it.
+        /// WGSL source of `fn weight(score: f32) -> f32`. Its other names must begin with `weight_`, so that they do
+        /// not clash with names of the surrounding shader. Masked scores get weight 0 regardless of it.
         weight: String,
         /// Flag: each column is divided by the sum of its weights; a column of sum 0 stays zero.
         normalise: bool,
     },
-    /// One weight for every score above a cut, 0 for the others. Scores within rounding of the cut are
-    /// decided in f64.
+    /// One weight for every score above a cut, 0 for the others. Scores within rounding of the cut are decided in f64.
     ScoreAbove {
         /// Cut on the score.
         cut: f64,

@@ -38,18 +38,3 @@ impl Tiled for Hardmax {
         Streamed { output, redecided: undecided.len() }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exact_ties_share() {
-        let mut column = [1.0, 4.0, f64::NEG_INFINITY, 4.0];
-        Hardmax.apply(&mut column);
-        assert_eq!(column, [0.0, 0.5, 0.0, 0.5]);
-        let mut column = [-2.0, -1.0];
-        Hardmax.apply(&mut column);
-        assert_eq!(column, [0.0, 1.0]);
-    }
-}

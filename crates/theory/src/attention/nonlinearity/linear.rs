@@ -92,7 +92,9 @@ fn reassociated<T: Exp>(problem: &Problem<T>, out: &mut Array2<T>) {
                 let mut out = out.slice_mut(s![.., range.clone()]);
                 let threads = Threads::All;
                 gemm(T::one(), keys.t(), queries.view(), false, scores.view_mut(), threads);
-                zero_below_diagonal(scores.view_mut());
+                for (j, mut column) in scores.columns_mut().into_iter().enumerate() {
+                    column.slice_mut(s![j + 1..]).fill(T::zero());
+                }
                 gemm(T::one(), state.view(), queries.view(), false, out.view_mut(), threads);
                 gemm(T::one(), values.view(), scores.view(), true, out.view_mut(), threads);
                 gemm(T::one(), values.view(), keys.t(), true, state.view_mut(), threads);
@@ -104,23 +106,5 @@ fn reassociated<T: Exp>(problem: &Problem<T>, out: &mut Array2<T>) {
         if factor != T::one() {
             column.mapv_inplace(|x| x * factor);
         }
-    }
-}
-
-fn zero_below_diagonal<T: Exp>(mut scores: ArrayViewMut2<T>) {
-    for (j, mut column) in scores.columns_mut().into_iter().enumerate() {
-        column.slice_mut(s![j + 1..]).fill(T::zero());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn masked_scores_count_as_zero() {
-        let mut column = [1.5, f64::NEG_INFINITY, -2.0];
-        Linear.apply(&mut column);
-        assert_eq!(column, [1.5, 0.0, -2.0]);
     }
 }

@@ -1,10 +1,9 @@
 //! The column-wise nonlinearities φ of AoT Eq. (4).
 //!
-//! A nonlinearity is a type that implements [`Nonlinearity`]: its plain definition in f64 and,
-//! optionally, its pass over [tiles](super::streaming) and its [pass on a GPU](GpuPass). Each file of
-//! this module contains one nonlinearity. Types of other packages work in the same way: layers accept
-//! every type that converts into a [`Phi`]. A φ that has only its plain definition runs everywhere except
-//! on a GPU, in O(N) memory per column (see [`Problem::plain`]).
+//! A nonlinearity is a type that implements [`Nonlinearity`]: its plain definition in f64 and, optionally, its pass
+//! over [tiles](super::streaming) and its [pass on a GPU](GpuPass). Each file of this module contains one nonlinearity.
+//! Types of other packages work in the same way: layers accept every type that converts into a [`Phi`]. A φ that has
+//! only its plain definition runs everywhere except on a GPU, in O(N) memory per column (see [`Problem::plain`]).
 //!
 //! ```
 //! use attnlab_theory::attention::{Mssa, Nonlinearity};
@@ -71,8 +70,7 @@ pub trait Nonlinearity: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Replaces a column of scores by its weights: the plain definition, against which every other part
-    /// is tested.
+    /// Replaces a column of scores by its weights: the plain definition, against which every other part is tested.
     fn apply(&self, column: &mut [f64]);
 
     /// Returns the pass over tiles of scores, in O(Np) memory; `None` if every column has to go through
@@ -113,4 +111,52 @@ nonlinearities! {
 /// Replaces every entry of a column.
 fn map(column: &mut [f64], f: impl Fn(f64) -> f64) {
     column.iter_mut().for_each(|x| *x = f(*x));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MASKED: f64 = f64::NEG_INFINITY;
+
+    fn weights(phi: &dyn Nonlinearity, scores: &[f64]) -> Vec<f64> {
+        let mut column = scores.to_vec();
+        phi.apply(&mut column);
+        column
+    }
+
+    #[test]
+    fn weights_of_known_columns() {
+        let cases: [(&dyn Nonlinearity, &[f64], &[f64]); 8] = [
+            (&HardThreshold { tau: 0.8 }, &[0.5, 0.8, 3.0, MASKED, -9.0], &[0.0, 0.0, 0.8, 0.0, 0.0]),
+            // Exact ties share.
+            (&Hardmax, &[1.0, 4.0, MASKED, 4.0], &[0.0, 0.5, 0.0, 0.5]),
+            (&Hardmax, &[-2.0, -1.0], &[0.0, 1.0]),
+            (&Linear, &[1.5, MASKED, -2.0], &[1.5, 0.0, -2.0]),
+            (&ReluNormalised, &[1.0, -5.0, 3.0, MASKED], &[0.25, 0.0, 0.75, 0.0]),
+            (&ReluNormalised, &[-1.0, MASKED], &[0.0, 0.0]),
+            (&ThresholdedSoftmax { tau: 0.2 }, &[0.0, 3.0_f64.ln(), MASKED], &[0.2, 0.2, 0.0]),
+            // A weight equal to τ does not exceed it.
+            (&ThresholdedSoftmax { tau: 0.5 }, &[1.0, 1.0], &[0.0, 0.0]),
+        ];
+        for (phi, scores, expected) in cases {
+            assert_eq!(weights(phi, scores), expected, "{phi:?}");
+        }
+        // A logarithm, an exponential, the sum of four, a reciprocal and a product, of weights up to 1.
+        const ROUNDING: f64 = 8.0 * f64::EPSILON;
+        let softmax = weights(&Softmax, &[2.0_f64.ln(), MASKED, 0.0, 5.0_f64.ln()]);
+        assert!(softmax.iter().zip([0.25, 0.0, 0.125, 0.625]).all(|(w, expected)| (w - expected).abs() < ROUNDING));
+        assert!((weights(&Softmax, &[1e4, 1e4 + 1.0])[1] - 1.0 / (1.0 + (-1.0_f64).exp())).abs() < ROUNDING);
+    }
+
+    #[test]
+    fn thresholds_have_their_ranges() {
+        for tau in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+            assert!(HardThreshold { tau }.validate().is_err());
+        }
+        for tau in [0.0, 1.0 + 1e-15, f64::NAN] {
+            assert!(ThresholdedSoftmax { tau }.validate().is_err());
+        }
+        assert!(HardThreshold { tau: 7.0 }.validate().is_ok() && ThresholdedSoftmax { tau: 1.0 }.validate().is_ok());
+    }
 }

@@ -24,8 +24,7 @@ pub struct Phi(Arc<dyn Nonlinearity>);
 pub struct Constructor {
     /// Name of the nonlinearity.
     pub name: &'static str,
-    /// Constructor from the threshold τ, which nonlinearities without threshold ignore. It does not
-    /// validate τ.
+    /// Constructor from the threshold τ, which nonlinearities without threshold ignore. It does not validate τ.
     pub with_tau: fn(tau: f64) -> Phi,
 }
 
@@ -54,8 +53,7 @@ impl Phi {
         Phi::parse_among(Phi::builtin(), name, tau)
     }
 
-    /// Returns the nonlinearity of this name among `constructors`, which may include those of other
-    /// packages.
+    /// Returns the nonlinearity of this name among `constructors`, which may include those of other packages.
     ///
     /// # Errors
     /// As [`Phi::parse`].
@@ -69,8 +67,7 @@ impl Phi {
     /// ```
     pub fn parse_among(constructors: &[Constructor], name: &str, tau: f64) -> Result<Phi> {
         let Some(constructor) = constructors.iter().find(|c| c.name == name) else {
-            let known = constructors.iter().map(|c| c.name);
-            return Err(Error::unknown("phi", name, known));
+            return Err(Error::unknown("phi", name, constructors.iter().map(|c| c.name)));
         };
         let phi = (constructor.with_tau)(tau);
         phi.validate()?;
@@ -100,8 +97,7 @@ impl PartialEq for Phi {
 
 impl fmt::Display for Phi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parameters = self.parameters();
-        let texts: Vec<_> = parameters.iter().map(|(n, x)| format!("{n} = {x}")).collect();
+        let texts: Vec<_> = self.parameters().iter().map(|(n, x)| format!("{n} = {x}")).collect();
         if texts.is_empty() { f.write_str(self.name()) } else { write!(f, "{} ({})", self.name(), texts.join(", ")) }
     }
 }

@@ -93,18 +93,3 @@ fn relu_columns<T: Exp>(scores: &mut [T], rows: usize, sums: &mut [f64]) {
         },
     );
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn positive_parts_are_shares() {
-        let mut column = [1.0, -5.0, 3.0, f64::NEG_INFINITY];
-        ReluNormalised.apply(&mut column);
-        assert_eq!(column, [0.25, 0.0, 0.75, 0.0]);
-        let mut column = [-1.0, f64::NEG_INFINITY];
-        ReluNormalised.apply(&mut column);
-        assert_eq!(column, [0.0, 0.0]);
-    }
-}

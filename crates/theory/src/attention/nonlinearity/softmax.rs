@@ -63,22 +63,3 @@ impl<T: Exp> TileRule<T> for Exponentials<'_, '_, T> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn weights_are_exponentials_over_their_sum() {
-        // A logarithm, an exponential, the sum of four, a reciprocal and a product, of weights up to 1.
-        const ROUNDING: f64 = 8.0 * f64::EPSILON;
-        let mut column = [2.0_f64.ln(), f64::NEG_INFINITY, 0.0, 5.0_f64.ln()];
-        Softmax.apply(&mut column);
-        for (weight, expected) in column.into_iter().zip([0.25, 0.0, 0.125, 0.625]) {
-            assert!((weight - expected).abs() < ROUNDING);
-        }
-        let mut far = [1e4, 1e4 + 1.0];
-        Softmax.apply(&mut far);
-        assert!((far[1] - 1.0 / (1.0 + (-1.0_f64).exp())).abs() < ROUNDING);
-    }
-}

@@ -54,8 +54,7 @@ impl Tiled for ThresholdedSoftmax {
             // A softmax weight never exceeds 1.
             vec![]
         } else if tau >= SMALLEST_LISTED_TAU {
-            let pick = Pick::Above { cut: tau, value: tau };
-            let peaks = Peaks { problem: head, pick };
+            let peaks = Peaks { problem: head, pick: Pick::Above { cut: tau, value: tau } };
             head.sweep(&peaks, &mut output).concat()
         } else {
             two_passes(head, tau, &mut output)
@@ -76,26 +75,5 @@ fn two_passes<T: Exp>(head: &Problem<T>, tau: f64, output: &mut Array2<T>) -> Ve
         |(j, cut): (usize, &f64)| 2.0 * head.score_error(j) + 2.0 * head.sum_error() + 2.0 * T::EPSILON * cut.abs();
     let band = cut.iter().enumerate().map(band).collect();
     let step = Step { problem: head, value: tau, cut, band, doubt: Doubt::ByColumn };
-    let reports = head.sweep(&step, output);
-    reports.into_iter().flat_map(|(columns, _)| columns).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_weights_above_tau_count() {
-        let mut column = [0.0, 3.0_f64.ln(), f64::NEG_INFINITY];
-        ThresholdedSoftmax { tau: 0.2 }.apply(&mut column);
-        assert_eq!(column, [0.2, 0.2, 0.0]);
-        // A weight equal to τ does not exceed it.
-        let mut column = [1.0, 1.0];
-        ThresholdedSoftmax { tau: 0.5 }.apply(&mut column);
-        assert_eq!(column, [0.0, 0.0]);
-        for tau in [0.0, 1.0 + 1e-15, f64::NAN] {
-            assert!(ThresholdedSoftmax { tau }.validate().is_err());
-        }
-        assert!(ThresholdedSoftmax { tau: 1.0 }.validate().is_ok());
-    }
+    head.sweep(&step, output).into_iter().flat_map(|(columns, _)| columns).collect()
 }

@@ -10,8 +10,7 @@ use super::problem::Problem;
 use super::width::at_full_width;
 use attnlab_core::linalg::Real;
 
-/// Number of partial sums in which a slice is added up: two AVX2 registers or one AVX-512 register of
-/// `f32`.
+/// Number of partial sums in which a slice is added up: two AVX2 registers or one AVX-512 register of `f32`.
 pub const LANES: usize = 16;
 
 /// A [`Real`] type with an exp that the compiler can vectorise.

@@ -88,8 +88,7 @@ fn count_above<T: Real>(column: &[T], low: T, high: T) -> (u32, u32) {
     (near, above)
 }
 
-/// Counts, for each column j, the scores in (low_j, high_j] (`near[j]`) and those above high_j
-/// (`above[j]`).
+/// Counts, for each column j, the scores in (low_j, high_j] (`near[j]`) and those above high_j (`above[j]`).
 pub(super) fn count_columns<T: Real>(
     scores: &[T],
     rows: usize,

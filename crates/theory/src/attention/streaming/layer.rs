@@ -14,9 +14,8 @@ use rayon::prelude::*;
 pub struct Streamed<T> {
     /// Attention output V φ(Mask(S)) (p, N) of one head, or the next tokens Z (d, N) of a layer.
     pub output: Array2<T>,
-    /// Number of decisions of a discontinuous φ that rounding could have changed and that were therefore
-    /// repeated from scores in f64: columns, or single entries for the hard threshold. Exact ties of
-    /// hardmax count too.
+    /// Number of decisions of a discontinuous φ that rounding could have changed and that were therefore repeated from
+    /// scores in f64: columns, or single entries for the hard threshold. Exact ties of hardmax count too.
     pub redecided: usize,
 }
 
@@ -31,13 +30,12 @@ impl Mssa {
     /// Computes Y φ(Mask(Yᵀ P(Y))) (p, N) from the coefficients Y = U_kᵀZ (p, N) of one head, in O(Np)
     /// memory and on every core. The result is the same to the bit for any number of threads.
     ///
-    /// Floating-point operations for N tokens in p dimensions, unmasked: the scores are symmetric, so
-    /// they cost N²p instead of 2N²p; softmax adds 2N²p for the product with Y and N² exponentials.
-    /// Thresholded softmax with τ ≥ 1/64 and hardmax keep so few weights that the second product is a
-    /// gather: N²p, plus N² exponentials for thresholded softmax. A smaller τ takes a second pass over
-    /// the scores. Linear attention is reassociated to (YYᵀ)Y, 4Np², if p < N. With the causal mask
-    /// softmax costs 2N²p, half of each of the products. A φ without a pass over tiles is computed column
-    /// by column in f64, which is slower ([`Problem::plain`]).
+    /// Floating-point operations for N tokens in p dimensions, unmasked: the scores are symmetric, so they cost N²p
+    /// instead of 2N²p; softmax adds 2N²p for the product with Y and N² exponentials. Thresholded softmax with τ ≥ 1/64
+    /// and hardmax keep so few weights that the second product is a gather: N²p, plus N² exponentials for thresholded
+    /// softmax. A smaller τ takes a second pass over the scores. Linear attention is reassociated to (YYᵀ)Y, 4Np², if
+    /// p < N. With the causal mask softmax costs 2N²p, half of each of the products. A φ without a pass over tiles is
+    /// computed column by column in f64, which is slower ([`Problem::plain`]).
     ///
     /// In f32, every decision about a threshold or a maximum that lies within the rounding error of the
     /// scores is repeated from f64 scores, as in the plain definition.

@@ -8,9 +8,8 @@ use attnlab_core::error::Result;
 use ndarray::ArrayView2;
 use std::ops::Range;
 
-/// A machine that runs the streaming passes of one head in f32. An implementation must not let rounding
-/// decide: every decision within the error bounds must be repeated from scores in f64, so that all
-/// machines give the same answer.
+/// A machine that runs the streaming passes of one head in f32. An implementation must not let rounding decide: every
+/// decision within the error bounds must be repeated from scores in f64, so that all machines give the same answer.
 pub trait Machine: Sync {
     /// Returns the name of the machine for people and rows.
     fn name(&self) -> String;
@@ -36,8 +35,7 @@ pub trait Machine: Sync {
         tick: &(dyn Fn() + Sync),
     ) -> Result<HeadHorizon>;
 
-    /// Returns the number of ticks of [`horizon_of_head`](Self::horizon_of_head) for coefficients (`dim`,
-    /// `tokens`).
+    /// Returns the number of ticks of [`horizon_of_head`](Self::horizon_of_head) for coefficients (`dim`, `tokens`).
     fn ticks(&self, dim: usize, tokens: usize) -> u64;
 }
 

@@ -1,5 +1,4 @@
-//! The fast path: tiles of the score matrix, O(N·p) memory, all cores, results independent of the number
-//! of threads.
+//! The fast path: tiles of the score matrix, O(N·p) memory, all cores, results independent of the number of threads.
 //!
 //! [`for_each_tile`] computes each tile of YᵀY once and passes it to both of its sides. A [`TileRule`]
 //! defines the state that a φ keeps: a running maximum, sum and output for softmax; the few entries that

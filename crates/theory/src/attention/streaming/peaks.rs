@@ -128,14 +128,12 @@ impl<T: Exp> Peaks<'_, '_, T> {
     }
 }
 
-/// Decides whether an entry has softmax weight > τ, given the computed `sum` = Σ_k exp(s_k - s_i); `None`
-/// if the bounds leave it undecided. `error` bounds the error E of every score, `relative` the relative
-/// error of the sum.
+/// Decides whether an entry has softmax weight > τ, given the computed `sum` = Σ_k exp(s_k - s_i); `None` if the bounds
+/// leave it undecided. `error` bounds the error E of every score, `relative` the relative error of the sum.
 ///
-/// The weight is above τ exactly if r = Σ_{k≠i} exp(s_k - s_i) < 1/τ - 1. Each s_k - s_i has an error of
-/// at most 2E, so r is known to a factor exp(2E); subtracting the entry's own 1 from the computed sum
-/// adds an absolute error of (1 + r) times the relative error of the sum. In this form a weight close to
-/// 1 is decided even if τ is close to 1 too.
+/// The weight is above τ exactly if r = Σ_{k≠i} exp(s_k - s_i) < 1/τ - 1. Each s_k - s_i has an error of at most 2E, so
+/// r is known to a factor exp(2E); subtracting the entry's own 1 from the computed sum adds an absolute error of
+/// (1 + r) times the relative error of the sum. In this form a weight close to 1 is decided also if τ is close to 1.
 pub fn weight_exceeds(tau: f64, sum: f64, error: f64, relative: f64) -> Option<bool> {
     let (spread, limit) = ((2.0 * error).exp(), tau.recip() - 1.0);
     let (rest, absolute) = ((sum - 1.0).max(0.0), sum * relative);

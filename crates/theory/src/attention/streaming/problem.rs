@@ -122,11 +122,10 @@ impl<'a, T: Exp> Problem<'a, T> {
     /// Returns E_j, a bound on the error of every computed score of column j against exact arithmetic on
     /// the given data.
     ///
-    /// A product of length p summed in any order, fused or not, errs by at most
-    /// γ_p Σ_m |k_m||q_m| ≤ γ_p |k||q| with γ_p = pu/(1 - pu) (Higham, Accuracy and Stability,
-    /// Section 3.1, and Cauchy-Schwarz); u is half of `EPSILON`. Rounding f_j, multiplying by it and
-    /// subtracting the running maximum, itself at most |k||q|, add 4u|k||q|. Underflow is left out:
-    /// it moves a score by less than p times the smallest normal number.
+    /// A product of length p summed in any order, fused or not, errs by at most γ_p Σ_m |k_m||q_m| ≤ γ_p |k||q| with
+    /// γ_p = pu/(1 - pu) (Higham, Accuracy and Stability, Section 3.1, and Cauchy-Schwarz); u is half of `EPSILON`.
+    /// Rounding f_j, multiplying by it and subtracting the running maximum, itself at most |k||q|, add 4u|k||q|.
+    /// Underflow is left out: it moves a score by less than p times the smallest normal number.
     pub fn score_error(&self, j: usize) -> f64 {
         let (p, u) = (self.dim() as f64, T::EPSILON / 2.0);
         let gamma = p * u / (1.0 - p * u);
@@ -140,9 +139,8 @@ impl<'a, T: Exp> Problem<'a, T> {
         self.longest_key * query.sqrt() * self.factor(j).abs()
     }
 
-    /// Returns a bound on the relative error of a column's Σ exp(s - max): per tile at most width/16
-    /// additions in each of 16 lanes, 4 to join them and 2 ulps of exp, in T; the tiles are added in f64
-    /// with one rescaling each.
+    /// Returns a bound on the relative error of a column's Σ exp(s - max): per tile at most width/16 additions in each
+    /// of 16 lanes, 4 to join them and 2 ulps of exp, in T; the tiles are added in f64 with one rescaling each.
     pub fn sum_error(&self) -> f64 {
         let blocks = self.blocks();
         (blocks.width as f64 / 16.0 + 8.0) * T::EPSILON / 2.0 + 3.0 * blocks.count() as f64 * f64::EPSILON
@@ -202,12 +200,8 @@ impl<'a, T: Exp> Problem<'a, T> {
     fn sweep_tied<R: TileRule<T>>(&self, rule: &R, slots: &mut [Slot<T, R::State>]) {
         let visit = |tile: super::Tile<T>, own: &mut Slot<T, R::State>, other: Option<&mut _>| {
             let super::Tile { rows, cols, scores, scratch, .. } = tile;
-            let Some(scores) = scores.into_slice_memory_order() else {
-                return;
-            };
-            let Some(other) = other else {
-                return self.show(rule, own, (rows, cols), scores);
-            };
+            let Some(scores) = scores.into_slice_memory_order() else { return };
+            let Some(other) = other else { return self.show(rule, own, (rows, cols), scores) };
             if self.mask == Mask::None {
                 super::kernels::transpose(scores, rows.len(), scratch);
                 self.show(rule, own, (cols.clone(), rows.clone()), scratch);
@@ -269,8 +263,7 @@ impl<'a, T: Exp> Problem<'a, T> {
         }
     }
 
-    /// Computes V φ(Mask(S)) by the plain definition of φ, the fallback for every φ without a faster
-    /// pass.
+    /// Computes V φ(Mask(S)) by the plain definition of φ, the fallback for every φ without a faster pass.
     ///
     /// Scores, weights and sums are in f64. Each thread computes one column at a time, with N scores in
     /// memory and at least 2Np floating-point operations; columns share no work.

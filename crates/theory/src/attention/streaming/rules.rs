@@ -42,8 +42,7 @@ impl<T: Exp> Running<T> {
         }
     }
 
-    /// Raises the maxima to include the tile; calls `rescale(j, factor)` for each column whose maximum
-    /// rose.
+    /// Raises the maxima to include the tile; calls `rescale(j, factor)` for each column whose maximum rose.
     pub(super) fn raise(&mut self, scores: &[T], rows: usize, mut rescale: impl FnMut(usize, f64)) {
         column_maxima(scores, rows, &mut self.tile_max);
         for (j, &new) in self.tile_max.iter().enumerate() {

@@ -1,13 +1,12 @@
 //! The Runge-Kutta-Chebyshev method of order 2: explicit, for stiff gradient flows of any size.
 //!
-//! After Sommeijer, Shampine and Verwer, "RKC: an explicit solver for parabolic PDEs", J. Comput. Appl.
-//! Math. 88 (1998): s stages are stable for rates up to $0.653\,(s+1)^2/h$ on the negative real axis,
-//! where the eigenvalues of the Jacobian of a gradient flow (minus a Hessian) lie. A step as long as
-//! accuracy allows then costs about $\sqrt{h\rho}$ evaluations, with ρ the fastest rate, where
-//! Runge-Kutta pairs need $h\rho/3$ steps. Unlike implicit methods the method stores a few vectors and no
-//! matrix.
+//! After Sommeijer, Shampine and Verwer, "RKC: an explicit solver for parabolic PDEs", J. Comput. Appl. Math. 88
+//! (1998): s stages are stable for rates up to $0.653\,(s+1)^2/h$ on the negative real axis, where the eigenvalues of
+//! the Jacobian of a gradient flow (minus a Hessian) lie. A step as long as accuracy allows then costs about
+//! $\sqrt{h\rho}$ evaluations, with ρ the fastest rate, where Runge-Kutta pairs need $h\rho/3$ steps. Unlike implicit
+//! methods the method stores a few vectors and no matrix.
 
-use super::{Drive, Flow, Path, VectorField, Watch, Watching};
+use super::{Flow, Path, VectorField, Watch, Watching, too_long, unbounded};
 use attnlab_core::error::Result;
 
 /// Largest number of stages of a step: beyond it the rounding error, which grows as s² ε, exceeds 1e-11.
@@ -145,8 +144,7 @@ impl<'f> Stepper<'f> {
         (self.rho, self.rate_age) = (1.1 * rho, 0);
     }
 
-    /// Chooses the first step as the authors do: a tenth of the length that the error of an Euler step
-    /// allows.
+    /// Chooses the first step as the authors do: a tenth of the length that the error of an Euler step allows.
     fn first_step(&mut self) -> f64 {
         let h = if self.rho > 0.0 { 1.0 / self.rho } else { 1.0 };
         let shifted: Vec<f64> = self.x.iter().zip(&self.rate).map(|(x, r)| x + h * r).collect();
@@ -180,9 +178,8 @@ impl<'f> Stepper<'f> {
             }
             let (y, rate) = self.tried(h);
             let estimate = |i: usize| 0.8 * (self.x[i] - y[i]) + 0.4 * h * (self.rate[i] + rate[i]);
-            let error = self.weighted(estimate, &y);
             // A positive lower bound lets a field at rest grow the step by the largest factor.
-            let error = error.max(1e-10);
+            let error = self.weighted(estimate, &y).max(1e-10);
             if error <= 1.0 {
                 let power = |e: f64| e.powf(-1.0 / 3.0);
                 let growth = match self.before {
@@ -205,7 +202,7 @@ impl<'f> Stepper<'f> {
             let shrink = if error.is_finite() { 0.8 * error.powf(-1.0 / 3.0) } else { 0.1 };
             self.h = h * shrink.max(0.1);
             if self.h < 16.0 * f64::EPSILON * self.t.max(f64::MIN_POSITIVE) {
-                return Err(super::unbounded(self.t));
+                return Err(unbounded(self.t));
             }
             if self.rate_age > 0 {
                 self.estimate_rho();
@@ -247,8 +244,7 @@ impl Last {
         let u = (t - self.t) / h;
         let (a, b) = ((1.0 + 2.0 * u) * (1.0 - u).powi(2), u * (1.0 - u).powi(2) * h);
         let (c, d) = (u * u * (3.0 - 2.0 * u), u * u * (u - 1.0) * h);
-        let value = |i: usize| a * self.x[i] + b * self.rate[i] + c * to.x[i] + d * to.rate[i];
-        (0..self.x.len()).map(value).collect()
+        (0..self.x.len()).map(|i| a * self.x[i] + b * self.rate[i] + c * to.x[i] + d * to.rate[i]).collect()
     }
 
     /// Finds time and state at which `event` changes sign in the step that led to `to`.
@@ -273,14 +269,13 @@ pub(super) fn run(flow: &Flow, field: &dyn VectorField, start: &[f64], times: &[
     let mut watching = Watching::new(watch);
     watching.look(0.0, start);
     let mut stepper = Stepper::new(*flow, field, start);
-    let (mut reached, mut states, mut crossing) = (vec![], vec![], None);
-    let (mut steps, mut rejected) = (0, 0);
+    let (mut reached, mut states, mut crossing, mut steps, mut rejected) = (vec![], vec![], None, 0, 0);
     while stepper.t < until && crossing.is_none() {
         let (last, failed) = stepper.step(until)?;
         steps += 1;
         rejected += failed;
         if !watching.look(stepper.t, &stepper.x) {
-            return Err(super::unbounded(stepper.t));
+            return Err(unbounded(stepper.t));
         }
         crossing = event.and_then(|event| last.event(&stepper, event));
         let now = crossing.as_ref().map_or(stepper.t, |(t, _)| *t);
@@ -289,18 +284,11 @@ pub(super) fn run(flow: &Flow, field: &dyn VectorField, start: &[f64], times: &[
             states.push(if *t == stepper.t { stepper.x.clone() } else { last.state_at(&stepper, *t) });
         }
         if steps >= flow.most_steps && stepper.t < until {
-            return Err(Drive::too_long(stepper.t, until, steps));
+            return Err(too_long(stepper.t, until, steps));
         }
     }
-    Ok(Path {
-        times: reached,
-        states,
-        event: crossing,
-        steps,
-        rejected,
-        evaluations: stepper.evaluations,
-        drifts: watching.drifts,
-    })
+    let (evaluations, drifts) = (stepper.evaluations, watching.drifts);
+    Ok(Path { times: reached, states, event: crossing, steps, rejected, evaluations, drifts })
 }
 
 fn norm(x: &[f64]) -> f64 {
@@ -316,8 +304,7 @@ mod tests {
         let with = Coefficients::new(s);
         let (mut back, mut y) = (1.0, 1.0 + with.first * z);
         for [mu, nu, tilde, gamma] in with.stages {
-            let next = 1.0 - mu - nu + mu * y + nu * back + tilde * z * y + gamma * z;
-            (back, y) = (y, next);
+            (back, y) = (y, 1.0 - mu - nu + mu * y + nu * back + tilde * z * y + gamma * z);
         }
         y
     }

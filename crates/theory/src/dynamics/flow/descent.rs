@@ -38,13 +38,6 @@ pub fn descend(field: &dyn VectorField, start: &[f64], eta: f64, times: &[f64], 
         }
         states.push(x.clone());
     }
-    Ok(Path {
-        times: times[..states.len()].to_vec(),
-        states,
-        event: crossing,
-        steps,
-        rejected: 0,
-        evaluations: steps,
-        drifts: watching.drifts,
-    })
+    let (times, drifts) = (times[..states.len()].to_vec(), watching.drifts);
+    Ok(Path { times, states, event: crossing, steps, rejected: 0, evaluations: steps, drifts })
 }

@@ -7,12 +7,11 @@
 //! - below the chord: an upper bound of T, whose root is an upper bound of θ_j;
 //! - above the continued chords of the two neighbouring cells: a lower bound.
 //!
-//! R(θ) = e^{F - θ s} - 1, the sum over the other signal keys relative to the largest, is log-convex too.
-//! It gives two more bounds of each kind, which are tighter if few keys dominate. The estimate is the
-//! polynomial of degree 7 through log R at the eight nearest nodes: log F itself has complex zeros right
-//! above the break (where the largest key balances the rest), log R only beyond it. On Gaussian columns
-//! its error in θ is at most 1e-3, typically 1e-6. Beyond the last node the last chord still bounds F and
-//! R from below; from above only the bound s on the slope of F remains.
+//! R(θ) = e^{F - θ s} - 1, the sum over the other signal keys relative to the largest, is log-convex too. It gives two
+//! more bounds of each kind, which are tighter if few keys dominate. The estimate is the polynomial of degree 7 through
+//! log R at the eight nearest nodes: log F itself has complex zeros right above the break (where the largest key
+//! balances the rest), log R only beyond it. On Gaussian columns its error in θ is at most 1e-3, typically 1e-6. Beyond
+//! the last node the last chord still bounds F and R from below; from above only the bound s on the slope of F remains.
 //!
 //! *Rounding.* A product of p terms in any order errs by at most γ_p |a||e|, γ_p = p u/(1 - p u), u =
 //! 2^-24 (Higham, Accuracy and Stability of Numerical Algorithms, Eq. 3.5); this error is assumed for
@@ -50,14 +49,12 @@ pub(super) struct Context {
 }
 
 const NEVER: Bracket = Bracket { low: f64::INFINITY, value: f64::INFINITY, high: f64::INFINITY };
-/// Bracket without information. Its estimate is the lower end, so that such columns count as broken
-/// early.
+/// Bracket without information. Its estimate is the lower end, so that such columns count as broken early.
 const UNKNOWN: Bracket = Bracket { low: 1.0, value: 1.0, high: f64::INFINITY };
 
 impl Context {
-    /// Bounds a token of C_k of length `length`: it never breaks, or must be decided in f64. A token
-    /// whose own weight at θ = 1 is above τ and at least 1 - τ keeps the pattern for all θ (see
-    /// `attention::horizon::column`).
+    /// Bounds a token of C_k of length `length`: it never breaks, or must be decided in f64. A token whose own weight
+    /// at θ = 1 is above τ and at least 1 - τ keeps the pattern for all θ (see `attention::horizon::column`).
     pub fn signal(&self, tokens: &Tokens, j: usize, length: f64) -> Bracket {
         let own = length * length;
         let error = self.gamma * length * self.longest_signal.max(self.longest_noise);
@@ -270,8 +267,7 @@ impl<'a> Noise<'a> {
         f64::INFINITY
     }
 
-    /// Bisects [a, b] to a relative width of 1e-7 and returns the safe end, or the middle for the
-    /// estimate.
+    /// Bisects [a, b] to a relative width of 1e-7 and returns the safe end, or the middle for the estimate.
     fn root_between(&self, mut a: f64, mut b: f64, side: Side) -> f64 {
         while b - a > 1e-7 * a {
             let middle = 0.5 * (a + b);

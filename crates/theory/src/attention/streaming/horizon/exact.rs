@@ -12,9 +12,8 @@ const SCORE_BYTES: usize = 100 << 20;
 /// Number of tokens converted to f64 at a time if the head is in memory.
 const WIDTH: usize = 256;
 
-/// Coefficients (p, N) of one head as a function that returns one block of tokens: `block(b)` holds
-/// tokens `b * width ..` up to `(b + 1) * width` or N. The head can thus be drawn block by block and need
-/// not be in memory.
+/// Coefficients (p, N) of one head as a function that returns one block of tokens: `block(b)` holds tokens
+/// `b * width ..` up to `(b + 1) * width` or N. The head can thus be drawn block by block and need not be in memory.
 pub struct Blockwise<F> {
     /// Number N of tokens.
     pub tokens: usize,

@@ -1,9 +1,8 @@
 //! Inner loops of the pass, in f32 vectors, over one rectangle of scores. Its rows are all signal tokens
 //! or all noise tokens, and so are its columns.
 //!
-//! With g = s/σ_j (σ_j the length of noise column j) and x = exp(h (g - c)), the powers x, x², .., x^J
-//! are the terms of Σ_i e^{θ s_ij} at the nodes θ = h/σ_j, .., J h/σ_j, so one exponential serves all
-//! nodes.
+//! With g = s/σ_j (σ_j the length of noise column j) and x = exp(h (g - c)), the powers x, x², .., x^J are the terms of
+//! Σ_i e^{θ s_ij} at the nodes θ = h/σ_j, .., J h/σ_j, so one exponential serves all nodes.
 
 use super::state::{NODES, Tokens};
 use ndarray::{ArrayView2, Axis};
@@ -73,8 +72,7 @@ fn add_powers<S: Simd>(simd: S, v: S::f32s, scale: S::f32s, shift: S::f32s, sums
     }
 }
 
-/// Processes one column of signal keys: power sums and maximum of the noise column, and the keys' own
-/// maxima.
+/// Processes one column of signal keys: power sums and maximum of the noise column, and the keys' own maxima.
 #[inline(always)]
 fn cross_column<S: Simd>(
     simd: S,
@@ -97,8 +95,7 @@ fn cross_column<S: Simd>(
     simd.reduce_max_f32s(max)
 }
 
-/// Processes one column of noise keys: Σ e^s and maximum of the column, and e^s added to the keys' own
-/// sums.
+/// Processes one column of noise keys: Σ e^s and maximum of the column, and e^s added to the keys' own sums.
 #[inline(always)]
 fn noise_column<S: Simd>(
     simd: S,

@@ -1,12 +1,11 @@
 //! The depth horizon of [`crate::attention::horizon`] at about the cost of one layer: one pass over the
 //! Gram tiles in f32, O(Np) memory, results independent of the number of threads.
 //!
-//! The pass keeps, for every noise column, the maxima of its scores, the constant part of its denominator
-//! and Σ_i e^{θ s_i} at twelve values of θ; `brackets` computes from them rigorous bounds and an estimate
-//! of the column's first break, rounding errors included. Every column that may be the first is then
-//! decided again from its scores in f64, so that the first break of the head, with its column, key and
-//! weight, is exact for the given coefficients. Signal columns keep the pattern by a wide margin or are
-//! decided in f64 too.
+//! The pass keeps, for every noise column, the maxima of its scores, the constant part of its denominator and
+//! Σ_i e^{θ s_i} at twelve values of θ; `brackets` computes from them rigorous bounds and an estimate of the column's
+//! first break, rounding errors included. Every column that may be the first is then decided again from its scores in
+//! f64, so that the first break of the head, with its column, key and weight, is exact for the given coefficients.
+//! Signal columns keep the pattern by a wide margin or are decided in f64 too.
 
 mod brackets;
 mod exact;
@@ -69,10 +68,9 @@ pub fn horizon_of_head(y: ArrayView2<f32>, own: Range<usize>, tau: f64, tick: im
     horizon_with(y, own, tau, small, |pass, _| Ok(pass.on_the_cpu(&tick)))
 }
 
-/// Computes [`horizon_of_head`] with the given `pass` over the scores, which must return [`Seen`].
-/// `small` is called instead if the tokens are few enough for the plain definition. If the scores of a
-/// pass are coarse and its bounds leave more columns open than another pass would cost, `pass` is called
-/// again with `true` for finer scores.
+/// Computes [`horizon_of_head`] with the given `pass` over the scores, which must return [`Seen`]. `small` is called
+/// instead if the tokens are few enough for the plain definition. If the scores of a pass are coarse and its bounds
+/// leave more columns open than another pass would cost, `pass` is called again with `true` for finer scores.
 ///
 /// # Errors
 /// As [`horizon_of_head`], or if `pass` fails.
@@ -272,8 +270,7 @@ fn settle(y: ArrayView2<f32>, own: Range<usize>, tau: f64, theta: Vec<Bracket>) 
     let mut rest = &queue[..];
     loop {
         let may_be_first = |(low, j): &&(f64, usize)| settling.first.is_none_or(|b| (*low, *j) < (b.theta, b.column));
-        // All columns below the least upper bound are decided together; if that bound is weak, a few at a
-        // time.
+        // All columns below the least upper bound are decided together; if that bound is weak, a few at a time.
         let likely = rest.iter().take_while(|(low, _)| *low <= least_high).count();
         let batch = rest.iter().take(likely.clamp(4, BATCH)).take_while(may_be_first);
         let batch: Vec<_> = batch.map(|(_, j)| *j).collect();
