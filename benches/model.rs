@@ -117,10 +117,7 @@ fn run(size: &Size) -> Result<()> {
 }
 
 fn report(size: &Size, config: &ModelConfig, race: &Race) {
-    let each = |name: &str| -> Vec<f64> {
-        let seconds = race.seconds(name).iter();
-        seconds.map(|s| s / size.steps as f64).collect()
-    };
+    let each = |name: &str| -> Vec<f64> { race.seconds(name).iter().map(|s| s / size.steps as f64).collect() };
     let (forward, step) = (each("forward"), each("step"));
     if size.json {
         let line = serde_json::json!({

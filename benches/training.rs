@@ -93,8 +93,7 @@ impl Case {
         let start = Instant::now();
         let pack = |prompts: &Vec<Prompt>| -> Prompts<T> {
             let draw = |i: u64| Ok(prompts[i as usize].clone());
-            let packed = Prompts::draw(prompts.len(), &[attention], draw, |_| Ok(()));
-            packed.expect("valid prompts").0
+            Prompts::draw(prompts.len(), &[attention], draw, |_| Ok(())).expect("valid prompts").0
         };
         let sets = self.prompts.each_ref().map(pack);
         let last_losses = |seed: u64| -> [f64; 2] {

@@ -107,8 +107,7 @@ pub fn matrix(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Matrix> {
     };
     let wrong = value.py().detach(|| {
         let view = matrix.view();
-        let wrong = view.indexed_iter().find(|(_, x)| !x.is_finite());
-        wrong.map(|(place, x)| (place, *x))
+        view.indexed_iter().find(|(_, x)| !x.is_finite()).map(|(place, x)| (place, *x))
     });
     match wrong {
         None => Ok(matrix),

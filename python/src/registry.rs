@@ -75,8 +75,7 @@ pub fn forget(id: &str) {
 #[pyfunction]
 #[pyo3(name = "entries")]
 pub fn list(py: Python<'_>, what: &str) -> PyResult<Vec<Py<PyAny>>> {
-    let entries = cli::listed(&catalogue(), what).raised()?;
-    entries.iter().map(|entry| to_python(py, entry, false)).collect()
+    cli::listed(&catalogue(), what).raised()?.iter().map(|entry| to_python(py, entry, false)).collect()
 }
 
 /// Shows the card of a claim, formula or experiment.

@@ -313,8 +313,7 @@ mod tests {
 
     /// Joins the lines that a backslash continues.
     fn joined(text: &str) -> String {
-        let parts = text.split("\\\n").map(str::trim_start);
-        parts.collect()
+        text.split("\\\n").map(str::trim_start).collect()
     }
 
     #[test]

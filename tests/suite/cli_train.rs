@@ -61,8 +61,7 @@ fn a_killed_process_goes_on_to_the_same_bytes() {
     }
     let folders = || {
         let checkpoints = std::fs::read_dir(killed.join("checkpoints"));
-        let entries = checkpoints.into_iter().flatten();
-        entries.map(|entry| entry.unwrap().path())
+        checkpoints.into_iter().flatten().map(|entry| entry.unwrap().path())
     };
     // A training writes six checkpoints, at every fourth step, and keeps two. The first process is killed after two of
     // the first training; the second, which goes on from there, after four more and two of the second training.

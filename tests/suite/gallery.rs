@@ -127,10 +127,7 @@ fn table_1_of_joma_beside_the_printed_one() {
         let words: Vec<String> = pairs(panel).iter().map(|p| written(of(p), 2)).collect();
         words.join(", ")
     };
-    let lower = |panel: &str| {
-        let gaps = pairs(panel).into_iter().map(|(t, p)| p - t);
-        gaps.filter(|x| *x > 0.0).collect::<Vec<_>>()
-    };
+    let lower = |panel: &str| pairs(panel).into_iter().map(|(t, p)| p - t).filter(|x| *x > 0.0).collect::<Vec<_>>();
     assert_eq!((lower("a").len(), lower("b").len()), (4, 3));
     let words = format!(
         "In layer 0 they are {} where the table has {}, in the order of the picture, lower by {} in all four cells; in \
@@ -226,10 +223,7 @@ fn shares_of_trainings_on_text() {
 fn entropy_while_a_text_is_learnt() {
     let controls = table("joma_text_controls");
     // Ticks: 1 as trained, 2 attention frozen, 3 linear units, 4 shuffled text.
-    let at = |what: &str, tick: f64| {
-        let marks = series(&controls, "c", what);
-        marks.iter().find(|m| (m.x - tick).abs() < 0.3).unwrap().y
-    };
+    let at = |what: &str, tick: f64| series(&controls, "c", what).iter().find(|m| (m.x - tick).abs() < 0.3).unwrap().y;
     let least = 0.1;
     for what in ["drop", "rebound"] {
         assert!(at(what, 1.0) > least && at(what, 3.0) > least, "{what}");

@@ -65,10 +65,7 @@ fn pieces(line: &str) -> Vec<&str> {
 
 /// Returns the length of the number with which the bytes begin, such as `-1.5e-9`; 0 if they begin with none.
 fn number_length(bytes: &[u8]) -> usize {
-    let digits = |from: usize| {
-        let rest = bytes.get(from..).unwrap_or_default();
-        rest.iter().take_while(|b| b.is_ascii_digit()).count()
-    };
+    let digits = |from: usize| bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
     let sign = |place: usize| usize::from(bytes.get(place) == Some(&b'-'));
     let mut end = sign(0) + digits(sign(0));
     if end == sign(0) {

@@ -19,8 +19,7 @@ fn small(id: &str) -> Box<dyn Experiment> {
         }
         _ => "trials = 2\ntokens = [40, 80]\ndim = 16\nnoise = [0.1, 0.2]",
     };
-    let entry = crate::common::experiment(id);
-    entry.configure(false, None, &set.parse().unwrap()).unwrap()
+    crate::common::experiment(id).configure(false, None, &set.parse().unwrap()).unwrap()
 }
 
 fn run(experiment: &dyn Experiment, out: &Path, seed: u64) -> attnlab::Result<Vec<Row>> {

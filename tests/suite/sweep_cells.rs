@@ -57,8 +57,7 @@ fn cells_stop_by_their_own_trials_and_say_so() {
         assert!(n % 4 == 0 && (n == 40 || !wide(n)), "{n}");
         assert!((4..n).step_by(4).all(wide), "it could have stopped before {n}");
         assert!(cell.iter().all(|r| {
-            let budget = r.data["budget"].as_str().unwrap();
-            budget.starts_with("beta-binomial confidence sequence, width <= 0.45")
+            r.data["budget"].as_str().unwrap().starts_with("beta-binomial confidence sequence, width <= 0.45")
         }));
         lengths.push(n);
     }

@@ -34,8 +34,7 @@ pub fn parse(text: &str) -> Sweep {
 }
 
 pub fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> T {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build().unwrap().install(work)
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
 }
 
 /// Runs a sweep in this process, as the build of the command that goes on in the same folder.

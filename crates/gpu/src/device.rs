@@ -125,10 +125,7 @@ fn ranked_adapters() -> Vec<(AdapterReport, wgpu::Adapter)> {
     let wanted = std::env::var("WGPU_ADAPTER_NAME").map(|name| name.to_lowercase());
     let mut adapters: Vec<_> = pollster::block_on(instance.enumerate_adapters(backends))
         .into_iter()
-        .filter(|a| {
-            let flags = a.get_downlevel_capabilities().flags;
-            flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
-        })
+        .filter(|a| a.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS))
         .map(|a| (AdapterReport::new(&a), a))
         .filter(|(report, _)| {
             let name = report.name.to_lowercase();

@@ -76,10 +76,7 @@ impl<'a> Head<'a> {
     pub fn new(gpu: &'a Gpu, y: ArrayView2<f32>) -> Result<Self> {
         /// Largest length of a token: products |y_i||y_j| then leave room for sums of scores within f32.
         const LONGEST: f64 = 1e15;
-        let length = |c: ndarray::ArrayView1<f32>| {
-            let squares = c.iter().map(|x| f64::from(*x).powi(2));
-            squares.sum::<f64>().sqrt()
-        };
+        let length = |c: ndarray::ArrayView1<f32>| c.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
         let mut copy = Array2::zeros(y.raw_dim().f());
         copy.assign(&y);
         let longest = copy.columns().into_iter().map(length);

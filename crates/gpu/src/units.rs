@@ -270,8 +270,7 @@ fn first_wrong(
     gamma: f64,
 ) -> Option<String> {
     let dot = |i: usize, j: usize| -> f64 {
-        let pairs = y.column(i).into_iter().zip(y.column(j));
-        pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+        y.column(i).into_iter().zip(y.column(j)).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
     };
     let tokens = |square: usize| {
         let blocks = plan.blocks_of(square);
@@ -327,8 +326,7 @@ mod tests {
         let mut rounded = y.clone();
         round(rounded.view_mut(), scale);
         let dot = |a: &Array2<f32>, i: usize, j: usize| -> f64 {
-            let pairs = a.column(i).into_iter().zip(a.column(j));
-            pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+            a.column(i).into_iter().zip(a.column(j)).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
         };
         let mut worst = 0.0_f64;
         for i in 0..90 {

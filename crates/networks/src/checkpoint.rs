@@ -28,8 +28,7 @@ pub struct Checkpoint {
 /// assert!(attnlab_networks::sha256(b"abc").starts_with("ba7816bf8f01cfea"));
 /// ```
 pub fn sha256(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Checkpoint {

@@ -114,8 +114,7 @@ pub fn steps<P: AsRef<Path>>(paths: &[P]) -> Option<Vec<u64>> {
 fn series(names: &[String]) -> Option<Vec<u64>> {
     let [first, others @ ..] = names else { return None };
     let common = |other: &String| -> usize {
-        let pairs = first.chars().zip(other.chars()).take_while(|(a, b)| a == b);
-        pairs.map(|(a, _)| a.len_utf8()).sum()
+        first.chars().zip(other.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
     };
     let length = others.iter().map(common).min()?;
     let prefix = first[..length].trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));

@@ -92,8 +92,7 @@ fn floats<D: Dimension>(name: &str, path: &Path) -> Result<Array<f64, D>> {
             return Err(file.wrong_type("float16, float32 or float64", &example));
         }
     };
-    let values = values.into_dimensionality::<D>();
-    values.map_err(|e| file.problem(e.to_string()))
+    values.into_dimensionality::<D>().map_err(|e| file.problem(e.to_string()))
 }
 
 /// A NumPy file whose header has been checked against its length, so that reading cannot ask for
@@ -144,8 +143,7 @@ impl<'a> Npy<'a> {
     }
 
     fn read<T: Element>(&mut self) -> Result<ArrayD<T>> {
-        let values = self.header.data(&mut self.reader);
-        values.map_err(|e| self.problem(e.to_string()))
+        self.header.data(&mut self.reader).map_err(|e| self.problem(e.to_string()))
     }
 
     fn problem(&self, problem: String) -> Error {

@@ -101,8 +101,7 @@ impl LabelledImages for ImageFolder {
 
 /// Returns `true` for a name that begins with a dot.
 pub(crate) fn hidden(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default();
-    name.as_encoded_bytes().first() == Some(&b'.')
+    path.file_name().unwrap_or_default().as_encoded_bytes().first() == Some(&b'.')
 }
 
 /// Returns `true` for a name with the extension of an image.

@@ -21,8 +21,7 @@ pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
     let levels = levels.map_err(|e| content(images, e.to_string()))?;
     let (_, classes) = array(labels, 1)?;
     let classes = classes.into_iter().map(usize::from).collect();
-    let read = StoredImages::new(Numbers::Bytes(levels), classes, None);
-    read.map_err(|e| in_file(labels, e))
+    StoredImages::new(Numbers::Bytes(levels), classes, None).map_err(|e| in_file(labels, e))
 }
 
 /// Reads images and the labels of the file beside it whose name has `labels` for `images` and `idx1` for `idx3`.

@@ -121,8 +121,7 @@ impl NpyFile {
     }
 
     fn read<T: Element>(&mut self) -> Result<ArrayD<T>> {
-        let values = self.header.data(&mut self.reader);
-        values.map_err(|e| content(&self.path, e.to_string()))
+        self.header.data(&mut self.reader).map_err(|e| content(&self.path, e.to_string()))
     }
 
     fn labels(&mut self) -> Result<Vec<usize>> {

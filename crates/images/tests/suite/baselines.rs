@@ -129,10 +129,7 @@ fn predictions_do_not_depend_on_threads() {
         let near = NearestNeighbours::new(features.view(), labels, 10, 3).unwrap();
         (linear, near.predict(digits.test.0.view()).unwrap())
     };
-    let of_pool = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(fit)
-    };
+    let of_pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(fit);
     assert_eq!(of_pool(1), of_pool(3));
 }
 

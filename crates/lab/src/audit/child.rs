@@ -121,8 +121,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> Result<Reader> {
 }
 
 fn joined(reader: Reader) -> String {
-    let text = reader.and_then(|thread| thread.join().ok());
-    text.unwrap_or_default()
+    reader.and_then(|thread| thread.join().ok()).unwrap_or_default()
 }
 
 fn last_line(text: &str) -> String {

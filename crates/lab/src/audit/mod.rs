@@ -168,8 +168,7 @@ pub fn audit(catalogue: &Catalogue, options: &Options, progress: &dyn Progress) 
     // One setting of every claim after the other, so that an audit that is stopped has seen all claims.
     let pairs = (0..options.settings).flat_map(|index| {
         let counted = claims.iter().zip(&numbers);
-        let wanted = counted.filter(move |(_, number)| index < **number);
-        wanted.map(move |(claim, _)| (&**claim, index))
+        counted.filter(move |(_, number)| index < **number).map(move |(claim, _)| (&**claim, index))
     });
     let pairs: Vec<(&dyn Claim, u64)> = pairs.collect();
     let grid = Grid {

@@ -115,8 +115,7 @@ pub fn weigh_with(
 
 /// Returns the informative outcomes, in their order.
 fn informative(outcomes: &[Outcome]) -> Vec<Outcome> {
-    let informative = outcomes.iter().filter(|o| o.is_informative());
-    informative.cloned().collect()
+    outcomes.iter().filter(|o| o.is_informative()).cloned().collect()
 }
 
 fn judge_some(outcomes: &[Outcome], judge: &dyn Fn(&[Outcome]) -> Result<Judgement>) -> Result<Judgement> {

@@ -232,8 +232,7 @@ impl Sheet {
     /// Returns the sentence of a mutant; empty where the sheet has none of this name, which
     /// [`Room::validate`](crate::catalogue::Room::validate) refuses.
     pub fn mutant(&self, name: &str) -> &str {
-        let named = self.mutants.iter().find(|variant| variant.name == name);
-        named.map_or("", |variant| &variant.says)
+        self.mutants.iter().find(|variant| variant.name == name).map_or("", |variant| &variant.says)
     }
 
     /// Builds an error in this sheet.

@@ -299,8 +299,7 @@ fn paired(a: Vec<JudgedItem>, b: Vec<JudgedItem>) -> Vec<Difference> {
 
 fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
-    let first = letters.next().map(|c| c.to_uppercase().to_string());
-    first.unwrap_or_default() + letters.as_str()
+    letters.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default() + letters.as_str()
 }
 
 #[cfg(test)]

@@ -50,8 +50,7 @@ pub fn run(
     options: &RunOptions,
     progress: &dyn Progress,
 ) -> Result<RunReport> {
-    let inputs = Inputs::current().unwrap_or_default();
-    inputs.within(|| recorded(experiment, out, options, progress))
+    Inputs::current().unwrap_or_default().within(|| recorded(experiment, out, options, progress))
 }
 
 /// Runs an experiment whose inputs are recorded.

@@ -185,8 +185,7 @@ mod tests {
     use super::*;
 
     fn labels(axis: Axis, data: &[f64]) -> Vec<String> {
-        let ruler = Ruler::new(&axis, data.iter().copied()).unwrap();
-        ruler.major.into_iter().map(|(_, label)| label).collect()
+        Ruler::new(&axis, data.iter().copied()).unwrap().major.into_iter().map(|(_, label)| label).collect()
     }
 
     #[test]

@@ -96,8 +96,7 @@ fn joined(segments: &[(Edge, Edge)]) -> Vec<Vec<Edge>> {
     // Open lines are followed from their ends, then closed ones from any point.
     let ends = by_edge.iter().filter(|(_, touching)| touching.len() == 1);
     let starts: Vec<Edge> = ends.map(|(e, _)| *e).chain(by_edge.keys().copied()).collect();
-    let chains = starts.into_iter().map(&mut walk);
-    chains.filter(|chain| chain.len() > 1).collect()
+    starts.into_iter().map(&mut walk).filter(|chain| chain.len() > 1).collect()
 }
 
 #[cfg(test)]

@@ -37,8 +37,7 @@ type Record = [String; 12];
 fn coordinate(axis: &Axis, value: f64) -> String {
     let tick = axis.ticks.iter().find(|(place, _)| *place == value);
     let label = tick.map(|(_, label)| label.as_str());
-    let number = label.filter(|label| label.parse::<f64>().is_ok());
-    number.map_or_else(|| value.to_string(), String::from)
+    label.filter(|label| label.parse::<f64>().is_ok()).map_or_else(|| value.to_string(), String::from)
 }
 
 /// Writes a label without its markup.

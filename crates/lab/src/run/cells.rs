@@ -120,8 +120,7 @@ impl Cells {
     /// When it cannot be made.
     pub fn heaviest(&self) -> Result<Option<Cell>> {
         let keys = self.keys().iter().enumerate();
-        let heaviest = keys.max_by_key(|(_, key)| key.memory);
-        heaviest.map(|(place, _)| self.get(place)).transpose()
+        keys.max_by_key(|(_, key)| key.memory).map(|(place, _)| self.get(place)).transpose()
     }
 }
 

@@ -121,8 +121,7 @@ fn ulimit_room(limits: &str, status: &str, threads: fn() -> usize) -> Option<u64
 
 /// Reads the number that follows `name` at the start of a line.
 fn number_after(text: &str, name: &str) -> Option<u64> {
-    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
-    rest.split_whitespace().next()?.parse().ok()
+    text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
 /// Reads the number of kB that follows `name` at the start of a line, in bytes.

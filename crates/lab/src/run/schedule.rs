@@ -93,13 +93,11 @@ fn side_by_side<T: Sync>(pieces: &[&T], split: Split, run: &(impl Fn(&T) -> Resu
         }
         Ok(())
     })?;
-    let first = first_error.into_inner().unwrap_or_else(|p| p.into_inner());
-    first.map_or(Ok(()), |(_, error)| Err(error))
+    first_error.into_inner().unwrap_or_else(|p| p.into_inner()).map_or(Ok(()), |(_, error)| Err(error))
 }
 
 fn pool(threads: usize) -> Result<rayon::ThreadPool> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|e| no_thread(threads, &e))
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| no_thread(threads, &e))
 }
 
 /// Returns the error for threads that the system refuses to start.

@@ -319,8 +319,7 @@ mod tests {
     }
 
     fn fixed() -> Map<String, Value> {
-        let fixed = json!({"clusters": 2, "phi": "softmax"});
-        fixed.as_object().cloned().unwrap()
+        json!({"clusters": 2, "phi": "softmax"}).as_object().cloned().unwrap()
     }
 
     fn combinations(axes: &Axes, fixed: &Map<String, Value>) -> Result<Vec<Map<String, Value>>> {

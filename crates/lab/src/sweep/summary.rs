@@ -231,15 +231,13 @@ fn header(cell: &CellSummary) -> Vec<String> {
         "informative",
         "p_value",
     ];
-    let names = cell.parameters.keys().map(|name| csv_cell(name));
-    names.chain(results.map(String::from)).collect()
+    cell.parameters.keys().map(|name| csv_cell(name)).chain(results.map(String::from)).collect()
 }
 
 /// Returns the parameters of a cell, then its results.
 fn record(cell: &CellSummary) -> Vec<String> {
     let number = |of: fn(&Estimate) -> f64| {
-        let finite = cell.estimate.as_ref().map(of).filter(|x| !x.is_nan());
-        finite.map_or(String::new(), |x| x.to_string())
+        cell.estimate.as_ref().map(of).filter(|x| !x.is_nan()).map_or(String::new(), |x| x.to_string())
     };
     let parameter = |value: &Value| match value {
         Value::String(text) => csv_cell(text),

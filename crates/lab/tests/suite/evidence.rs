@@ -14,8 +14,7 @@ fn broken() -> Outcome {
 }
 
 fn verdict(claim: &Statement, outcomes: &[Outcome]) -> VerdictKind {
-    let evidence = weigh(claim, &Params::default(), outcomes, 0.95).unwrap();
-    evidence.judgement.verdict.kind()
+    weigh(claim, &Params::default(), outcomes, 0.95).unwrap().judgement.verdict.kind()
 }
 
 #[test]

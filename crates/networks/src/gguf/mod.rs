@@ -68,8 +68,7 @@ impl Gguf {
         let file = input::open("GGUF", path).map_err(|e| unreadable(path, e))?;
         let length = file.metadata().map_err(|e| unreadable(path, e))?.len();
         let mut header = Header::new(BufReader::new(file), length.min(MOST_HEADER));
-        let read = parse(path, length, &mut header);
-        read.map_err(|problem| content(path, problem))
+        parse(path, length, &mut header).map_err(|problem| content(path, problem))
     }
 
     /// Returns the path that was opened.

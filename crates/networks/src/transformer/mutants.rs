@@ -21,8 +21,7 @@ fn distance(file: &str, reference: &str, mutate: impl FnOnce(&mut Transformer)) 
     let name = format!("hidden.{}", network.architecture.layers);
     let stored = from.values(&name).unwrap().into_dimensionality::<Ix2>().unwrap();
     let largest = stored.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
-    let pairs = got.t().into_iter().zip(&stored);
-    pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) / largest
+    got.t().into_iter().zip(&stored).fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) / largest
 }
 
 fn rotary(network: &mut Transformer, change: impl Fn(&mut usize, &mut f64, &mut RotaryPairs, &mut RotaryScaling)) {

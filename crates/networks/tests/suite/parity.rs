@@ -28,8 +28,7 @@ fn distance(got: ArrayView2<f32>, from: &Checkpoint, name: &str) -> f32 {
     let stored: Array2<f32> = stored.into_dimensionality::<Ix2>().unwrap();
     assert_eq!(got.t().dim(), stored.dim(), "{name}");
     let largest = stored.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
-    let pairs = got.t().into_iter().zip(&stored);
-    pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) / largest
+    got.t().into_iter().zip(&stored).fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) / largest
 }
 
 /// Largest distance of all hidden states, weights and logits from those of the reference, whose names begin with `part`.

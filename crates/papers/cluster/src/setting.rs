@@ -181,10 +181,8 @@ mod tests {
 
     #[test]
     fn an_event_may_be_over_at_the_start() {
-        let reached = |start: f64, level: f64| {
-            let run = settled(&Decay, &[start], 50.0, 1e-8, &|x: &[f64]| x[0] - level);
-            run.unwrap().reached
-        };
+        let reached =
+            |start: f64, level: f64| settled(&Decay, &[start], 50.0, 1e-8, &|x: &[f64]| x[0] - level).unwrap().reached;
         assert_eq!(reached(0.1, 0.2), Some(0.0));
         assert_eq!(reached(0.2, 0.2), Some(0.0));
         assert!((reached(1.0, 0.25).unwrap() - 4.0_f64.ln()).abs() < 1e-6);

@@ -227,8 +227,7 @@ fn context() -> Spec {
 }
 
 fn subspace_dim() -> Spec {
-    let dim = DIM.within(Domain::Whole(1, MOST_DIM));
-    dim.meaning("dimension of the subspace").required()
+    DIM.within(Domain::Whole(1, MOST_DIM)).meaning("dimension of the subspace").required()
 }
 
 fn subspace() -> Schema {

@@ -280,7 +280,6 @@ impl ModelConfig {
     /// language.
     pub fn parameters_without_positions(&self) -> usize {
         let counted = |s: &&super::ParameterSpec| s.name != "positions";
-        let specs = self.specs();
-        specs.iter().filter(counted).map(|s| s.rows * s.columns).sum()
+        self.specs().iter().filter(counted).map(|s| s.rows * s.columns).sum()
     }
 }

@@ -35,12 +35,10 @@ pub(super) fn piecewise(model: &Model, hidden: Tensor<3>, targets: Tensor<2, Int
     let piece = |start: usize| {
         let count = most.min(rows - start);
         let scores = model.logits(hidden.clone().narrow(0, start, count));
-        let log = activation::log_softmax(scores, 1);
-        log.gather(1, targets.clone().narrow(0, start, count)).sum()
+        activation::log_softmax(scores, 1).gather(1, targets.clone().narrow(0, start, count)).sum()
     };
     let mut sums = (0..rows).step_by(most).map(piece);
     // There is at least one token, hence one piece.
     let first = sums.next().unwrap_or_else(|| hidden.clone().sum());
-    let total = sums.fold(first, |a, b| a + b);
-    total.mul_scalar(-1.0 / rows as f64)
+    sums.fold(first, |a, b| a + b).mul_scalar(-1.0 / rows as f64)
 }

@@ -201,8 +201,7 @@ mod tests {
     /// Returns values and derivatives with respect to x, scale and shift of Σ mix · norm.
     fn results(device: &ComputeDevice, [batch, n, d]: [usize; 3], form: usize) -> Vec<Vec<f64>> {
         let tracked = |name: &str, shape: [usize; 2]| {
-            let x = device.tensor(numbers(name, shape[0] * shape[1]), shape);
-            x.autodiff().require_grad()
+            device.tensor(numbers(name, shape[0] * shape[1]), shape).autodiff().require_grad()
         };
         let (flat, scale) = (tracked("x", [batch * n, d]), tracked("scale", [1, d]));
         let shift = (form < 2).then(|| tracked("shift", [1, d]));
@@ -254,8 +253,7 @@ mod tests {
         for device in [ComputeDevice::cpu(), ComputeDevice::cpu_f64()] {
             let [one, two, five] = [1, 2, 5].map(|threads| {
                 let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
-                let pool = builder.build().unwrap();
-                pool.install(|| results(&device, [3, 150, 24], 0))
+                builder.build().unwrap().install(|| results(&device, [3, 150, 24], 0))
             });
             assert!(one == two && one == five);
         }

@@ -221,8 +221,7 @@ impl Model {
 
     /// Iterates over the parameters, in the order of [`ModelConfig::specs`].
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
-        let pairs = self.specs.iter().zip(&self.values);
-        pairs.map(|(spec, value)| Parameter { spec, value })
+        self.specs.iter().zip(&self.values).map(|(spec, value)| Parameter { spec, value })
     }
 
     /// Replaces all values, tracked for derivatives, in the order of [`ModelConfig::specs`].
@@ -290,8 +289,7 @@ impl Model {
 
 /// Copies a tensor to the host, in f64.
 pub(crate) fn read<const D: usize>(tensor: &Tensor<D>) -> Result<Vec<f64>> {
-    let values = tensor.try_to_vec_as::<f64>();
-    values.map_err(|e| Error::Gpu(format!("the device gave no result: {e}")))
+    tensor.try_to_vec_as::<f64>().map_err(|e| Error::Gpu(format!("the device gave no result: {e}")))
 }
 
 fn draw(spec: &ParameterSpec, streams: &Streams) -> Vec<f64> {

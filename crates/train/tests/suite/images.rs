@@ -24,8 +24,7 @@ fn streams() -> Streams {
 }
 
 fn drawn(count: usize) -> DrawnShapes {
-    let law = ShapeLaw { side: SIDE, classes: 3, size: 0.4, contrast: 0.5, noise: 0.1 };
-    law.draw(count, &streams()).unwrap()
+    ShapeLaw { side: SIDE, classes: 3, size: 0.4, contrast: 0.5, noise: 0.1 }.draw(count, &streams()).unwrap()
 }
 
 fn view() -> ImageView {

@@ -203,8 +203,7 @@ fn causal_networks_do_not_see_ahead() {
         }
         let outputs = |values: Vec<f64>, n: usize| {
             let x = model.device().tensor(values, [1, n, 3]);
-            let out = model.forward(x, &mut Recording::default()).unwrap();
-            out.try_to_vec_as::<f64>().unwrap()
+            model.forward(x, &mut Recording::default()).unwrap().try_to_vec_as::<f64>().unwrap()
         };
         let sequence = numbers("x", 15);
         let (long, short) = (outputs(sequence.clone(), 5), outputs(sequence[..9].to_vec(), 3));

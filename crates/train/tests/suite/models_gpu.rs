@@ -27,8 +27,7 @@ fn apart(values: &[f64], expected: &[f64]) -> f64 {
     assert_eq!(values.len(), expected.len());
     let largest = |x: f64, y: f64| x.max(y.abs());
     let size = expected.iter().copied().fold(1e-12, largest);
-    let off = values.iter().zip(expected).map(|(a, b)| a - b);
-    off.fold(0.0, largest) / size
+    values.iter().zip(expected).map(|(a, b)| a - b).fold(0.0, largest) / size
 }
 
 fn values<const D: usize>(x: &Tensor<D>) -> Vec<f64> {
@@ -101,8 +100,7 @@ fn training_starts_as_on_the_cpu() {
             curriculum: Curriculum { dims: Ramp::fixed(3), points: Ramp::fixed(4) },
         };
         let plan = TrainingPlan { report_every: 1, clip: 1.0, ..TrainingPlan::constant(4, 8, 1e-2) };
-        let done = train(&task, model, &plan, &streams(), "", &TrialContext::none()).unwrap();
-        done.history.losses
+        train(&task, model, &plan, &streams(), "", &TrialContext::none()).unwrap().history.losses
     });
     // Adam divides by the root of a square: where a derivative is small its rounding shows whole in
     // the step, .01 at most.

@@ -110,8 +110,7 @@ impl Grid<'_> {
     /// # Errors
     /// Names the cell.
     pub fn validate(&self) -> Result<()> {
-        let heaviest = self.cells.heaviest()?;
-        heaviest.map_or(Ok(()), |cell| cell.ensure_memory())
+        self.cells.heaviest()?.map_or(Ok(()), |cell| cell.ensure_memory())
     }
 
     /// Runs every trial of the shard that is missing in the folder `out`.
@@ -125,8 +124,7 @@ impl Grid<'_> {
     /// [`Error::Stopped`] when the user has asked to stop. Rows so far are kept; without any, a folder that was begun
     /// is taken back.
     pub fn run(&self, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<Finished> {
-        let inputs = Inputs::current().unwrap_or_default();
-        inputs.within(|| self.run_trials(out, options, progress))
+        Inputs::current().unwrap_or_default().within(|| self.run_trials(out, options, progress))
     }
 
     fn run_trials(&self, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<Finished> {

@@ -198,8 +198,7 @@ impl Store {
         let line = line_of(row)?;
         // A panic of another writer cannot leave the file itself in a bad state.
         let mut appender = self.appender.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let written = appender.append(line.as_bytes());
-        written.map_err(|e| self.failed(e))
+        appender.append(line.as_bytes()).map_err(|e| self.failed(e))
     }
 
     /// Waits before the next row for a test that [kills](pause::AFTER_ROWS) the process there.

@@ -96,8 +96,7 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
 
 /// Settings of a part, which must be there.
 fn part(s: &mut Settings, name: &str) -> Result<Settings> {
-    let nested = s.nested(name)?;
-    nested.ok_or_else(|| s.refuse(name, "must be there, an object"))
+    s.nested(name)?.ok_or_else(|| s.refuse(name, "must be there, an object"))
 }
 
 /// The settings, refused where they lack one: its default would be a guess at the computation.

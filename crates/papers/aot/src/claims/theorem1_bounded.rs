@@ -278,10 +278,7 @@ fn trials_to_support(failure: f64, promised: f64, affordable: impl Fn(u64) -> bo
 
 /// The least number of trials whose interval lies above 1 - `promised` with so many failures.
 fn trials_with(failures: u64, promised: f64) -> u64 {
-    let supports = |trials: u64| {
-        let interval = binomial(trials - failures, trials, 0.95);
-        interval.is_ok_and(|e| e.low >= 1.0 - promised)
-    };
+    let supports = |trials: u64| binomial(trials - failures, trials, 0.95).is_ok_and(|e| e.low >= 1.0 - promised);
     let (mut low, mut high) = (failures, 2 * failures + 2);
     while !supports(high) && high < attnlab_core::stats::MAX_TRIALS / 2 {
         (low, high) = (high, 2 * high);

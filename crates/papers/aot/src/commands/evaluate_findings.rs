@@ -93,8 +93,7 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
 }
 
 fn bytes(data: &Map<String, Value>, name: &str) -> String {
-    let bytes = data.get(name).and_then(Value::as_u64);
-    bytes.map_or("-".into(), size)
+    data.get(name).and_then(Value::as_u64).map_or("-".into(), size)
 }
 
 /// The tables of the page.

@@ -136,10 +136,7 @@ impl Windows {
             "loss per byte" => (tokens / bytes, "nats per byte"),
             other => return Err(Error::unknown("reading", other, READINGS)),
         };
-        let sum = |i: usize| -> Vec<f64> {
-            let blocks = scores.chunks(self.block);
-            blocks.map(|b| b.iter().map(|s| s[i]).sum()).collect()
-        };
+        let sum = |i: usize| -> Vec<f64> { scores.chunks(self.block).map(|b| b.iter().map(|s| s[i]).sum()).collect() };
         let (sums, counts) = (sum(0), sum(1));
         let mut estimate = ratio(&sums, &counts, level)?;
         for x in [&mut estimate.value, &mut estimate.low, &mut estimate.high] {

@@ -33,8 +33,7 @@ const LOOKS: [(&str, &str, usize, Stroke); 9] = [
 
 /// The name of a network in legends; presets such as `aot-mssa-l-base` keep theirs.
 pub(super) fn label(model: &str) -> &str {
-    let named = LOOKS.iter().find(|(name, ..)| *name == model);
-    named.map_or(model, |(_, label, ..)| label)
+    LOOKS.iter().find(|(name, ..)| *name == model).map_or(model, |(_, label, ..)| label)
 }
 
 /// Colour and stroke of a network's curves; grey for one that no figure of ours shows.

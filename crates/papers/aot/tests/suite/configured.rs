@@ -14,8 +14,7 @@ pub fn configured(experiment: &str, defaults: &[&str], more: &[&str]) -> Result<
     let others = defaults.iter().filter(|set| !replaced(set));
     let sets: Vec<&str> = others.chain(more).copied().collect();
     let catalogue = Catalogue::new().with(room());
-    let entry = catalogue.experiment(experiment)?;
-    entry.configure(true, None, &sets.join("\n").parse().unwrap())
+    catalogue.experiment(experiment)?.configure(true, None, &sets.join("\n").parse().unwrap())
 }
 
 /// Runs the experiment in a folder.

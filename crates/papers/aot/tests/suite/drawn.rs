@@ -14,8 +14,7 @@ pub fn command(arguments: &[&str]) -> Result<(), String> {
     let command = catalogue.commands().find(|c| c.describe().get_name() == arguments[0]).unwrap();
     let matches = command.describe().try_get_matches_from(arguments);
     let matches = matches.map_err(|e| e.to_string())?;
-    let done = command.run(&matches, &mut Out::stdout());
-    done.map(|_| ()).map_err(|e| e.to_string())
+    command.run(&matches, &mut Out::stdout()).map(|_| ()).map_err(|e| e.to_string())
 }
 
 /// A folder with the files of `attnlab sample`, and what is written beside.

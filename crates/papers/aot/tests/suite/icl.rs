@@ -9,8 +9,7 @@ use attnlab_train::model::preset;
 
 fn configured(quick: bool, set: &str) -> Result<Box<dyn Experiment>> {
     let catalogue = Catalogue::new().with(attnlab_aot::room());
-    let entry = catalogue.experiment(Icl::NAME)?;
-    entry.configure(quick, None, &set.parse().unwrap())
+    catalogue.experiment(Icl::NAME)?.configure(quick, None, &set.parse().unwrap())
 }
 
 /// The TOML holds the papers' sizes: its networks are the presets whose counts are tested elsewhere.

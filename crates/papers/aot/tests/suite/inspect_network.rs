@@ -63,10 +63,7 @@ fn a_place_has_the_stream_and_the_attention_of_the_forward_pass() {
     let cut = windows(&network, [24, window, skip]).unwrap();
     let ids = &cut.ids()[window..];
     let plain = network.forward(ids, &Recordings::all()).unwrap();
-    let after_skip = |z: &Option<Array2<f32>>| {
-        let z = z.as_ref().unwrap();
-        z.slice(s![.., skip..]).mapv(f64::from)
-    };
+    let after_skip = |z: &Option<Array2<f32>>| z.as_ref().unwrap().slice(s![.., skip..]).mapv(f64::from);
     let passes = Passes::record(&network, &cut).unwrap();
     let place = |i| passes.place(i).unwrap();
     let second = s![.., window - skip..];

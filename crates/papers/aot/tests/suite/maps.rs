@@ -48,8 +48,7 @@ fn run(experiment: &dyn Experiment) -> Vec<Row> {
 
 fn heats(experiment: &dyn Experiment, rows: &[Row]) -> Vec<Heat> {
     let figures = experiment.figures(rows).unwrap();
-    let panels = figures.into_iter().flat_map(|f| f.panels);
-    panels.filter_map(|p| p.heat).collect()
+    figures.into_iter().flat_map(|f| f.panels).filter_map(|p| p.heat).collect()
 }
 
 fn cells(heat: &Heat) -> impl Iterator<Item = &Cell> {

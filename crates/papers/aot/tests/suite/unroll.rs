@@ -56,8 +56,7 @@ fn layers_are_shown_as_they_come_and_may_end_the_run() {
 fn data_that_do_not_fit_are_refused_by_name() {
     let Data { tokens, bases, labels, .. } = data();
     let refused = |tokens: &Array2<f64>, bases: &[Array2<f64>], labels: &[usize]| {
-        let made = Data::new(tokens.clone(), bases.to_vec(), labels.to_vec());
-        made.unwrap_err().to_string()
+        Data::new(tokens.clone(), bases.to_vec(), labels.to_vec()).unwrap_err().to_string()
     };
     let message = refused(&tokens, &bases, &labels[1..]);
     assert_eq!(message, "labels has shape (39,), expected (40,), one label per token");

@@ -84,8 +84,7 @@ pub fn composite_norm(matrix: ArrayView2<f64>) -> f64 {
 
 /// Computes the norm ‖M‖_1, the largest absolute sum of a column.
 fn column_norm(matrix: ArrayView2<f64>) -> f64 {
-    let sums = matrix.columns().into_iter().map(|column| column.fold(0.0, |sum, x| sum + x.abs()));
-    sums.fold(0.0, f64::max)
+    matrix.columns().into_iter().map(|column| column.fold(0.0, |sum, x| sum + x.abs())).fold(0.0, f64::max)
 }
 
 /// Returns the printed constant 4βH/√d_qk of a layer, with β the largest ‖W_QK‖_1 ‖W‖_{1,∞} of its heads.

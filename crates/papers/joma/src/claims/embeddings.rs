@@ -22,8 +22,7 @@ fn gram(count: usize, dim: usize, number: u64, streams: &Streams) -> Array2<f64>
 
 /// The largest |u_i·u_j| over i ≠ j.
 fn coherence(gram: &Array2<f64>) -> f64 {
-    let off = gram.indexed_iter().filter(|((i, j), _)| i < j);
-    off.fold(0.0, |m: f64, (_, x)| m.max(x.abs()))
+    gram.indexed_iter().filter(|((i, j), _)| i < j).fold(0.0, |m: f64, (_, x)| m.max(x.abs()))
 }
 
 /// Sets of vectors that a trial draws until one is almost orthogonal: one fails with a probability below M^{-2}, all of

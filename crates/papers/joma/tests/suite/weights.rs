@@ -35,8 +35,7 @@ fn weights(arguments: &[&str]) -> Result<(), String> {
     let arguments = std::iter::once("weights").chain(arguments.iter().copied());
     let matches = command.describe().try_get_matches_from(arguments);
     let matches = matches.map_err(|e| e.to_string())?;
-    let done = command.run(&matches, &mut Out::stdout());
-    done.map(|_| ()).map_err(|e| e.to_string())
+    command.run(&matches, &mut Out::stdout()).map(|_| ()).map_err(|e| e.to_string())
 }
 
 #[test]

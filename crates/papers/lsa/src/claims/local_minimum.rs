@@ -142,10 +142,7 @@ fn returns(training: &Pretraining, point: &LsaWeights, start: &LsaWeights, curva
     let until = LIFETIMES / curvature;
     let flow = from_scale(Method::Bdf, &[point.norm2().sqrt()]);
     let path = flow.watched(&Full(training), &from, &[until], Watch::until(&left))?;
-    let away = |x: &[f64]| {
-        let pairs = x.iter().zip(point.to_vec());
-        pairs.map(|(x, p)| (x - p).powi(2)).sum::<f64>().sqrt()
-    };
+    let away = |x: &[f64]| x.iter().zip(point.to_vec()).map(|(x, p)| (x - p).powi(2)).sum::<f64>().sqrt();
     let stayed = away(path.end()) <= 2.0 * away(&from);
     Ok(Return { end: weights(path.end()), steps: path.steps, returned: path.event.is_some() && stayed })
 }

@@ -65,8 +65,7 @@ impl Trial {
 
     /// a, the best linear predictor at test time.
     fn best(&self) -> Array1<f64> {
-        let inverse = self.test.with_values(&self.test.values().mapv(|l| 1.0 / l));
-        inverse.dot(&self.moments.correlation)
+        self.test.with_values(&self.test.values().mapv(|l| 1.0 / l)).dot(&self.moments.correlation)
     }
 
     fn prompts(&self, m: usize, params: &Params) -> RegressionPrompts {

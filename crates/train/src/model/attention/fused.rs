@@ -115,8 +115,7 @@ impl Sizes {
     /// Views (batch, tokens, parts · d) as (batch, part and head, tokens, p).
     fn view<'a, T>(&self, values: &'a [T], parts: usize) -> ArrayView4<'a, T> {
         let shape = (self.batch, self.tokens, parts * self.heads, self.p);
-        let view = ArrayView4::from_shape(shape, values).expect("the tensor has this shape");
-        view.permuted_axes([0, 2, 1, 3])
+        ArrayView4::from_shape(shape, values).expect("the tensor has this shape").permuted_axes([0, 2, 1, 3])
     }
 
     /// Returns the views (tokens, p) of [`Sizes::view`] for writing, one list for each sequence.

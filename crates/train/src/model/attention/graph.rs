@@ -77,10 +77,7 @@ fn weights_of(query: Tensor<4>, key: Tensor<4>, settings: &HeadSettings, tables:
 fn split(projected: Tensor<3>, settings: &HeadSettings) -> (Tensor<4>, Tensor<4>, Tensor<4>) {
     let [batch, n, width] = projected.dims();
     let d = width / settings.parts();
-    let heads = |y: Tensor<3>| {
-        let split = y.reshape([batch, n, settings.heads, d / settings.heads]);
-        split.swap_dims(1, 2)
-    };
+    let heads = |y: Tensor<3>| y.reshape([batch, n, settings.heads, d / settings.heads]).swap_dims(1, 2);
     if settings.shared {
         let y = heads(projected);
         return (y.clone(), y.clone(), y);

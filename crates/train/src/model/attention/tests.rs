@@ -39,8 +39,7 @@ fn numbers(name: &str, count: usize) -> Vec<f64> {
 /// Projected tokens for `settings`, tracked for derivatives.
 fn projected(device: &ComputeDevice, settings: &HeadSettings, [batch, n, p]: [usize; 3]) -> Tensor<3> {
     let shape = [batch, n, settings.parts() * settings.heads * p];
-    let y = device.tensor(numbers("y", shape.iter().product()), shape);
-    y.autodiff().require_grad()
+    device.tensor(numbers("y", shape.iter().product()), shape).autodiff().require_grad()
 }
 
 fn values<const D: usize>(x: Tensor<D>) -> Vec<f64> {
@@ -69,8 +68,7 @@ fn apart(values: &[f64], expected: &[f64]) -> f64 {
     assert_eq!(values.len(), expected.len());
     let largest = |x: f64, y: f64| if y.abs() <= x { x } else { y.abs() };
     let size = expected.iter().copied().fold(0.0, largest);
-    let off = values.iter().zip(expected).map(|(a, b)| a - b);
-    off.fold(0.0, largest) / (1.0 + size)
+    values.iter().zip(expected).map(|(a, b)| a - b).fold(0.0, largest) / (1.0 + size)
 }
 
 /// Returns the derivatives of a number with respect to `y`.
@@ -194,10 +192,7 @@ fn fully_masked_rows_are_zero() {
 
 #[test]
 fn results_do_not_depend_on_the_number_of_threads() {
-    let pools = [1, 2, 5].map(|threads| {
-        let builder = rayon::ThreadPoolBuilder::new().num_threads(threads);
-        builder.build().unwrap()
-    });
+    let pools = [1, 2, 5].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     for config in forms(3, 6) {
         for device in [ComputeDevice::cpu(), ComputeDevice::cpu_f64()] {
             let run = |pool: &rayon::ThreadPool| {

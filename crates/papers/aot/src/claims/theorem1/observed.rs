@@ -159,10 +159,8 @@ fn run_network(mixture: &Mixture, params: &Params, streams: &Streams, layers: u6
 
 /// The factor by which the SNR (6) of cluster s grows; where it is infinite before and after, that of the signal.
 fn snr_ratio(before: &[Vec<f64>], after: &[Vec<f64>], s: usize) -> f64 {
-    let noise = |energy: &[Vec<f64>]| -> f64 {
-        let others = energy.iter().enumerate().filter(|(k, _)| *k != s);
-        others.map(|(_, e)| e[s]).sum()
-    };
+    let noise =
+        |energy: &[Vec<f64>]| -> f64 { energy.iter().enumerate().filter(|(k, _)| *k != s).map(|(_, e)| e[s]).sum() };
     let shrunk = match (noise(before), noise(after)) {
         (0.0, 0.0) => 1.0,
         (was, is) => was / is,

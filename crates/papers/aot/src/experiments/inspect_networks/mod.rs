@@ -27,10 +27,8 @@ pub const NAME: &str = "network";
 impl InspectNetworks {
     /// Names networks by their files or folders, or by a number where two have the same name.
     pub fn of(networks: Vec<InspectNetwork>) -> Self {
-        let stem = |network: &InspectNetwork| {
-            let stem = network.network.file_stem().unwrap_or_default();
-            stem.to_string_lossy().to_string()
-        };
+        let stem =
+            |network: &InspectNetwork| network.network.file_stem().unwrap_or_default().to_string_lossy().to_string();
         let stems: Vec<String> = networks.iter().map(stem).collect();
         let name = |(i, stem): (usize, &String)| {
             let once = stems.iter().filter(|other| *other == stem).count() == 1;

@@ -154,8 +154,7 @@ fn figure4(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
 
 /// The highest end of the intervals.
 fn highest(series: &[Series]) -> f64 {
-    let ends = series.iter().flat_map(|s| &s.points).map(Point::high);
-    ends.filter(|high| high.is_finite()).fold(0.0, f64::max)
+    series.iter().flat_map(|s| &s.points).map(Point::high).filter(|high| high.is_finite()).fold(0.0, f64::max)
 }
 
 /// A φ as a paper writes it.

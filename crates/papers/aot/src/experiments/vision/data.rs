@@ -243,8 +243,7 @@ impl Vision {
     pub(super) fn check_augmentation(&self) -> Result<()> {
         let a = &self.augmentation;
         self.changed(1)?;
-        let settings = RandAugment { operations: a.operations, magnitude: a.magnitude, fill: 0 };
-        settings.validate()
+        RandAugment { operations: a.operations, magnitude: a.magnitude, fill: 0 }.validate()
     }
 }
 

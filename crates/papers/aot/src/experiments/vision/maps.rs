@@ -102,8 +102,7 @@ fn chosen(settings: &MapSettings, data: &Data, model: &Model, drawn: usize) -> R
 
 /// Index of the largest number.
 fn largest(values: ArrayView1<f64>) -> usize {
-    let best = values.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
-    best.map_or(0, |(i, _)| i)
+    values.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(i, _)| i)
 }
 
 /// Entropy (nats) of weights that are scaled to sum 1.
@@ -139,8 +138,7 @@ fn qualities(data: &Data, model: &Model, indices: &[usize]) -> Result<Option<Arr
 /// The probability that a weight inside the mask is larger than one outside, ties one half.
 fn area_under_curve(weights: ArrayView1<f64>, mask: &[bool]) -> f64 {
     let part = |inside: bool| -> Vec<f64> {
-        let pairs = weights.iter().zip(mask);
-        pairs.filter(|(_, m)| **m == inside).map(|(w, _)| *w).collect()
+        weights.iter().zip(mask).filter(|(_, m)| **m == inside).map(|(w, _)| *w).collect()
     };
     let (inside, outside) = (part(true), part(false));
     let mut sum = 0.0;

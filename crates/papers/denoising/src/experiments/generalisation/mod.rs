@@ -62,8 +62,7 @@ impl Experiment for DenoiseGeneralisation {
         for context in contexts.chain([&self.trained_context]) {
             task(self.subspace.dim, *context).validate()?;
         }
-        let dims = self.tested_dims.iter();
-        dims.copied().try_for_each(|d| task(d, 1).validate())
+        self.tested_dims.iter().copied().try_for_each(|d| task(d, 1).validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {

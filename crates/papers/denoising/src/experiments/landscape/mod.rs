@@ -202,8 +202,7 @@ fn axes(half: f64, grid: usize) -> (Vec<f64>, Vec<f64>) {
 /// Half the height of a window that shows these points (2, M).
 fn reach(points: &Array2<f64>) -> f64 {
     let wide = points.row(0).iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-    let high = points.row(1).iter().fold(0.0_f64, |m, y| m.max(y.abs()));
-    high.max(ASPECT * wide)
+    points.row(1).iter().fold(0.0_f64, |m, y| m.max(y.abs())).max(ASPECT * wide)
 }
 
 fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {

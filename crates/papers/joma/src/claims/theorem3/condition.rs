@@ -48,8 +48,7 @@ impl Condition {
         let term = theta1 * size.abs() / if printed { point.length } else { 1.0 };
         // ξ̇ and v̇ - ξ̇ x̄_-: the terms of x̄_- cancel with that of ξ̇.
         let rest = rate.iter().zip(&drawn.centre).map(|(rate, x)| rate - bias * x);
-        let largest = rest.fold(0.0_f64, |m, x| m.max(x.abs()));
-        largest.max(bias.abs() * size.abs()) / term
+        rest.fold(0.0_f64, |m, x| m.max(x.abs())).max(bias.abs() * size.abs()) / term
     }
 }
 

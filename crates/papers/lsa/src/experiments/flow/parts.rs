@@ -18,8 +18,7 @@ fn reduced<'a>(training: &'a Pretraining, start: &LsaWeights) -> Result<Reduced<
 /// The largest drift of the conserved quantity, relative to the squared norm of the weights at the
 /// limit.
 fn relative_drift(training: &Pretraining, path: &Path) -> f64 {
-    let drift = path.drifts.first();
-    drift.map_or(0.0, |d| d.largest / training.limit(d.start).norm2())
+    path.drifts.first().map_or(0.0, |d| d.largest / training.limit(d.start).norm2())
 }
 
 /// "gap" (L - min L over its first value), "distance" to Γ⁻¹ at the times; "least_pl" ratio

@@ -177,8 +177,7 @@ impl<'a> Pass<'a> {
         let n = self.y.ncols();
         let longest = |signal: bool| {
             let of = |(j, l): (usize, &f64)| (self.own.contains(&j) == signal).then_some(*l);
-            let lengths = self.lengths.iter().enumerate();
-            lengths.filter_map(of).fold(0.0, f64::max)
+            self.lengths.iter().enumerate().filter_map(of).fold(0.0, f64::max)
         };
         let context = Context {
             tau,
