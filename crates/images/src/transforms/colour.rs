@@ -2,7 +2,7 @@
 //! degenerate one. Factor 1 is the image, 0 the degenerate image; factors above 1 lead away from it.
 
 use crate::image::{Image, grey};
-use attnlab_core::error::{Error, Result, require};
+use attnlab_core::error::{Result, require};
 use ndarray::{Array3, ArrayView3, Zip};
 
 /// Mixes with black.

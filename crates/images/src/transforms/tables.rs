@@ -1,7 +1,7 @@
 //! Operations that map each level of a channel by a table, as Pillow's `ImageOps` has them.
 
 use crate::image::Image;
-use attnlab_core::error::{Error, Result, require};
+use attnlab_core::error::{Result, require};
 use ndarray::{ArrayViewMut2, Axis};
 
 /// Stretches each channel linearly so that its least level becomes 0 and its largest 255.

@@ -228,7 +228,7 @@ impl Arrays {
             }
             for (k, matrix) in matrices.iter().enumerate() {
                 let name = if spec.several { format!("{}[{k}]", spec.name) } else { spec.name.to_string() };
-                require_shape(!matrix.is_empty(), name, matrix.dim(), "at least one row and one column")?;
+                require_shape(!matrix.is_empty(), &name, matrix.dim(), "at least one row and one column")?;
                 if let Some(((i, j), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
                     return Err(Error::invalid(format!("{name}[{i}, {j}]"), x, "must be a finite number"));
                 }
