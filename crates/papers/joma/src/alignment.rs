@@ -58,15 +58,13 @@ impl Correlations {
         mean(self.matrix.rows().into_iter().map(best))
     }
 
-    /// Computes the mean correlation of the best one-to-one matching of latents to units: no unit may serve two.
-    /// NaN with more latents than units.
+    /// Computes the mean correlation of the best one-to-one matching of latents to units; NaN with more latents.
     pub fn matched(&self) -> f64 {
         let (latents, units) = self.matrix.dim();
         if latents == 0 || latents > units {
             return f64::NAN;
         }
-        let pairs = assignment(&self.matrix);
-        mean(pairs.into_iter().enumerate().map(|(i, k)| self.matrix[[i, k]]))
+        mean(assignment(&self.matrix).into_iter().enumerate().map(|(i, k)| self.matrix[[i, k]]))
     }
 }
 
@@ -162,8 +160,7 @@ pub fn noise_score(latents: &[Vec<bool>], units: usize, rng: &mut Generator) -> 
     Correlations::new(latents, noise.view()).score()
 }
 
-/// Draws the score after a permutation of the samples of the latents: true units, latents without relation to
-/// them.
+/// Draws the score after a permutation of the samples of the latents: true units, latents without relation to them.
 pub fn permuted_score<T: Real>(latents: &[Vec<bool>], units: ArrayView2<T>, rng: &mut Generator) -> f64 {
     let samples = latents.first().map_or(0, Vec::len);
     let mut order: Vec<usize> = (0..samples).collect();
@@ -206,8 +203,7 @@ impl Layers {
         for (s, table) in self.tables.iter().enumerate().take(layers) {
             let noise = self.mean("noise", s, |rng| noise_score(table, units, rng));
             record.0.insert(format!("noise_{s}"), store::number(noise));
-            let constant = table.iter().filter(|row| !varies(row)).count();
-            record.0.insert(format!("constant_{s}"), constant.into());
+            record.0.insert(format!("constant_{s}"), table.iter().filter(|row| !varies(row)).count().into());
         }
     }
 
@@ -223,14 +219,14 @@ fn varies(row: &[bool]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use attnlab_lab::prelude::iproduct;
     use ndarray::array;
     use proptest::prelude::*;
 
     /// numpy.corrcoef([1, 0, 1, 0], [.2, .1, .7, .3])[0, 1] = 0.5488212999484517
     #[test]
     fn correlations_are_numpys() {
-        let latents = vec![vec![true, false, true, false]];
-        let correlations = Correlations::new(&latents, array![[0.2, 0.1, 0.7, 0.3]].view());
+        let correlations = Correlations::new(&[vec![true, false, true, false]], array![[0.2, 0.1, 0.7, 0.3]].view());
         assert!((correlations.matrix[[0, 0]] - 0.5488212999484517).abs() < 1e-8);
     }
 
@@ -239,8 +235,7 @@ mod tests {
     fn independent_units_span_nearly_all_dimensions() {
         let mut rng = Streams::new(0, "test", 0, 0).part("units", 0);
         let units: Array2<f64> = Array2::from_shape_simple_fn((400, 20), || StandardNormal.sample(&mut rng));
-        let expected = 400.0 / (1.0 + 399.0 / 19.0);
-        assert!((dimension(units.view()) - expected).abs() < 0.5);
+        assert!((dimension(units.view()) - 400.0 / (1.0 + 399.0 / 19.0)).abs() < 0.5);
         let copies = Array2::from_shape_fn((7, 20), |(i, n)| units[[0, n]] * (i + 1) as f64);
         assert!((dimension(copies.view()) - 1.0).abs() < 1e-9);
     }
@@ -251,14 +246,8 @@ mod tests {
         fn matchings_are_the_best(entries in prop::collection::vec(-1.0..1.0_f64, 15)) {
             let gain = Array2::from_shape_vec((3, 5), entries).unwrap();
             let sum = |c: &[usize]| c.iter().enumerate().map(|(i, k)| gain[[i, *k]]).sum::<f64>();
-            let mut best = f64::NEG_INFINITY;
-            for a in 0..5 {
-                for b in (0..5).filter(|b| *b != a) {
-                    for c in (0..5).filter(|c| *c != a && *c != b) {
-                        best = best.max(sum(&[a, b, c]));
-                    }
-                }
-            }
+            let different = iproduct!(0..5, 0..5, 0..5).filter(|(a, b, c)| a != b && a != c && b != c);
+            let best = different.map(|(a, b, c)| sum(&[a, b, c])).fold(f64::NEG_INFINITY, f64::max);
             prop_assert!((sum(&assignment(&gain)) - best).abs() < 1e-12);
         }
     }

@@ -83,13 +83,11 @@ impl Attention {
 pub enum Backpropagated {
     /// Fixed numbers (K, n): Assumption 1.
     Stationary(Array2<f64>),
-    /// $1[y_i = k] - \operatorname{softmax}(h)_k$ with labels y from 0: gradient ascent of minus the
-    /// cross-entropy of the outputs.
+    /// $1[y_i = k] - \operatorname{softmax}(h)_k$ with labels y from 0: ascent of minus the cross-entropy.
     CrossEntropy(Vec<usize>),
 }
 
-/// A layer with its data: the field whose flow is training. The state is w_1, .., w_K, each (d,), then
-/// z (M_C,).
+/// A layer with its data: the field whose flow is training. The state is w_1, .., w_K, each (d,), then z (M_C,).
 #[derive(Clone, Debug)]
 pub struct Training {
     attention: Attention,
@@ -148,10 +146,7 @@ impl Training {
         error::at_least("nodes", nodes, 1)?;
         for (i, x) in inputs.columns().into_iter().enumerate() {
             // The lemmas on isotropic inputs have negative ones; weights of a softmax have no sign.
-            let least = match attention {
-                Attention::Softmax => 0.0,
-                _ => f64::NEG_INFINITY,
-            };
+            let least = if attention == Attention::Softmax { 0.0 } else { f64::NEG_INFINITY };
             if let Some(bad) = x.iter().find(|x| !(**x >= least && x.is_finite())) {
                 let name = format!("input frequency of sample {i}");
                 return Err(Error::invalid(name, bad, "must be a finite number, >= 0 for softmax"));
@@ -165,8 +160,7 @@ impl Training {
         let expected = format!("one per sample, {samples} of them, at least one");
         require_shape(fits, "probabilities", [probabilities.len()], expected)?;
         let sum: f64 = probabilities.iter().sum();
-        let negative = probabilities.iter().any(|p| *p < 0.0);
-        if negative || sum.is_nan() || (sum - 1.0).abs() > SUM {
+        if probabilities.iter().any(|p| *p < 0.0) || sum.is_nan() || (sum - 1.0).abs() > SUM {
             let allowed = format!("must be numbers >= 0 that sum to 1, not to {sum}");
             return Err(Error::invalid("probabilities", format!("{probabilities:?}"), allowed));
         }
@@ -176,24 +170,15 @@ impl Training {
                 require_shape(g.dim() == (nodes, samples), "gradient", g.dim(), expected)?;
             }
             Backpropagated::CrossEntropy(y) => {
-                let expected = format!("one per sample, {samples} of them");
-                require_shape(y.len() == samples, "labels", [y.len()], expected)?;
+                require_shape(y.len() == samples, "labels", [y.len()], format!("one per sample, {samples} of them"))?;
                 if let Some(bad) = y.iter().find(|y| **y >= nodes) {
-                    let allowed = format!("must be a node, a whole number below {nodes}");
-                    return Err(Error::invalid("label", bad, allowed));
+                    return Err(Error::invalid("label", bad, format!("must be a node, a whole number below {nodes}")));
                 }
             }
         }
-        Ok(Training {
-            attention,
-            activation,
-            temperature: 1.0,
-            embeddings: Embeddings::orthonormal(tokens),
-            inputs: inputs.t().as_standard_layout().to_owned(),
-            probabilities,
-            gradient,
-            nodes,
-        })
+        let embeddings = Embeddings::orthonormal(tokens);
+        let inputs = inputs.t().as_standard_layout().to_owned();
+        Ok(Training { attention, activation, temperature: 1.0, embeddings, inputs, probabilities, gradient, nodes })
     }
 
     /// Makes the layer of [`Training::new`] on samples that are equally likely.
@@ -218,8 +203,7 @@ impl Training {
     pub fn with_embeddings(mut self, embeddings: Embeddings) -> Result<Self> {
         let (d, tokens) = embeddings.context.dim();
         let fits = tokens == self.tokens() && embeddings.query.len() == d && d > 0;
-        let expected = format!("(d, {}) and a query of dimension d", self.tokens());
-        require_shape(fits, "embeddings", (d, tokens), expected)?;
+        require_shape(fits, "embeddings", (d, tokens), format!("(d, {}) and a query of dimension d", self.tokens()))?;
         self.embeddings = embeddings;
         Ok(self)
     }
@@ -244,19 +228,9 @@ impl Training {
         self.nodes
     }
 
-    /// The temperature T.
-    pub fn temperature(&self) -> f64 {
-        self.temperature
-    }
-
     /// The embeddings.
     pub fn embeddings(&self) -> &Embeddings {
         &self.embeddings
-    }
-
-    /// The kind of attention.
-    pub fn attention(&self) -> Attention {
-        self.attention
     }
 
     /// Returns `true` if φ has no kink.
@@ -283,8 +257,7 @@ impl Training {
 
     /// Draws a state with independent normal weights and logits of standard deviation `scale`.
     pub fn normal_start(&self, scale: f64, streams: &Streams) -> Vec<f64> {
-        let drawn = normal_matrix(1, self.dim(), &mut streams.part("weights", 0)) * scale;
-        drawn.into_raw_vec_and_offset().0
+        (normal_matrix(1, self.dim(), &mut streams.part("weights", 0)) * scale).into_raw_vec_and_offset().0
     }
 
     fn width(&self) -> usize {
@@ -317,8 +290,7 @@ impl Training {
 
     /// The scores b of sample i, (M_C,).
     pub fn scores(&self, state: &[f64], i: usize) -> Array1<f64> {
-        let z = self.logits(state);
-        self.attention.scores(z, self.inputs.row(i), self.temperature)
+        self.attention.scores(self.logits(state), self.inputs.row(i), self.temperature)
     }
 
     /// The mean scores b̄ = E b, (M_C,).
@@ -333,10 +305,7 @@ impl Training {
     /// The potential Z, (M_C,): z²/2 for linear attention, T z for the others.
     pub fn potential(&self, state: &[f64]) -> Array1<f64> {
         let z = self.logits(state);
-        match self.attention {
-            Attention::Linear => z.mapv(|z| 0.5 * z * z),
-            _ => &z * self.temperature,
-        }
+        if self.attention == Attention::Linear { z.mapv(|z| 0.5 * z * z) } else { &z * self.temperature }
     }
 
     /// The outputs h of all nodes on all samples, (K, n).
@@ -348,8 +317,7 @@ impl Training {
     pub fn gradients(&self, state: &[f64]) -> Array2<f64> {
         let mut gradients = self.inner(state);
         for (i, mut column) in gradients.columns_mut().into_iter().enumerate() {
-            let g = self.incoming(i, &column.to_owned());
-            column.assign(&g);
+            column.assign(&self.incoming(i, &column.to_owned()));
         }
         gradients
     }
@@ -380,9 +348,7 @@ impl Training {
         let sample = |(i, p): (usize, &f64)| {
             let b = self.scores(state, i);
             let inner = v.t().dot(&b) + &bias;
-            let g = self.incoming(i, &inner);
-            let c = inner.mapv(|a| p * self.activation.slope(a)) * g;
-            Sample { b, c }
+            Sample { b, c: inner.mapv(|a| p * self.activation.slope(a)) * self.incoming(i, &inner) }
         };
         self.probabilities.iter().enumerate().map(sample).collect()
     }
@@ -402,8 +368,7 @@ impl Training {
         }
     }
 
-    /// The objective whose gradient (2) is: $\mathbb E\sum_k g_k h_k$ of (9) for a stationary gradient, minus the
-    /// cross-entropy otherwise.
+    /// The objective of (2): $\mathbb E\sum_k g_k h_k$ of (9) if stationary, else minus the cross-entropy.
     pub fn objective(&self, state: &[f64]) -> f64 {
         let outputs = self.outputs(state);
         let term = |(i, p): (usize, &f64)| {
@@ -450,8 +415,7 @@ impl VectorField for Training {
             let rate = context.dot(&sums.row(k)) + query * totals[k];
             out[k * d..(k + 1) * d].copy_from_slice(&rate.to_vec());
         }
-        let from = self.nodes * d;
-        for (out, rate) in out[from..].iter_mut().zip(&z_rate) {
+        for (out, rate) in out[self.nodes * d..].iter_mut().zip(&z_rate) {
             *out = rate / self.temperature;
         }
     }

@@ -1,10 +1,6 @@
 //! Closed forms of JoMA with names. None has defaults: a closed form is asked at parameters that one means.
 
-use crate::quantities::{
-    ANCESTOR_HEIGHT, ARGUMENT, BIAS, CENTRE, CENTRES, CHILD_ZERO, CHILD_ZERO_M, CLASS_PROBABILITIES, COLUMNS,
-    COORDINATE_LAW, DELTA, DEPTH, DIM, GAP, LAW, LENGTH, LEVEL, MINUS, MIXTURE, MU_J, MU_K, NU, PLACE, POINTS,
-    POSITIONS, RHO, ROWS, SHARE, SLOPES, TARGET, TARGET_VECTOR, TIME, UNITS, WEIGHT,
-};
+use crate::quantities::*;
 use crate::theory::marginal::{Marginal, Plane};
 use crate::theory::{Betas, CriticalPoint, attention_entropy, chance, convergence, critical, linear, tree};
 use attnlab_core::error::{Error, Result, require_shape};
@@ -96,10 +92,7 @@ pub fn formulas() -> Vec<Formula> {
             "[rho_+, a_-/a_+] of the critical point of two components with this rho_-",
             "JoMA Eq. (56) at rho = r/|v|: one value of F/theta_1, by bisection",
             || critical_schema(vec![]),
-            |p| {
-                let point = critical_point(p, 1.0)?;
-                Ok(vec![point.plus, point.weight].into())
-            },
+            |p| critical_point(p, 1.0).map(|point| vec![point.plus, point.weight].into()),
         ),
         entry(
             "joma.betas",
@@ -130,10 +123,7 @@ pub fn formulas() -> Vec<Formula> {
             "left side of (58) under ReLU, which asks for at least 1/4",
             "JoMA Eq. (58): theta_2(0) p_n(0)",
             || with_law(COORDINATE_LAW, vec![]),
-            |p| {
-                let law = coordinate(p)?;
-                Ok((law.theta2((0.0, 1.0), 0.0) * law.density(0.0)).into())
-            },
+            |p| coordinate(p).map(|law| (law.theta2((0.0, 1.0), 0.0) * law.density(0.0)).into()),
         ),
         // With attention.
         entry(
@@ -201,10 +191,7 @@ pub fn formulas() -> Vec<Formula> {
             "[least entropy of softmax(v^2), nats, its time, entropy in the end] along Eq. (6) from v = 0",
             "JoMA Eq. (6), Fig. 4: the closed form of v(t), minimised over t",
             || vec![TARGET_VECTOR.required()],
-            |p| {
-                let dip = attention_entropy::dip(&p.get(TARGET_VECTOR))?;
-                Ok(vec![dip.least, dip.time, dip.end].into())
-            },
+            |p| attention_entropy::dip(&p.get(TARGET_VECTOR)).map(|dip| vec![dip.least, dip.time, dip.end].into()),
         ),
         // Latent trees.
         entry(
@@ -278,13 +265,8 @@ fn entry(
 
 /// The parameters of a law of one coordinate before others; ν and n have values for laws without them.
 fn with_law(law: Quantity<Word>, others: Schema) -> Schema {
-    let mut schema = vec![
-        law.required(),
-        NU.or(3.0),
-        DIM.meaning("dimension of the ball; the other laws are the same in all").or(3),
-    ];
-    schema.extend(others);
-    schema
+    let dim = DIM.meaning("dimension of the ball; the other laws are the same in all").or(3);
+    [vec![law.required(), NU.or(3.0), dim], others].concat()
 }
 
 fn coordinate_schema() -> Schema {
@@ -326,8 +308,7 @@ fn lemma2(p: &Params, printed: bool) -> Result<Value> {
     let mut sum = vec![0.0; centres.ncols() + 1];
     for (centre, a) in centres.rows().into_iter().zip(&a) {
         let plane = Plane { v: p.get(WEIGHT), mean: centre.to_vec(), xi: p.get(BIAS) };
-        let term = law.lemma1(slopes, &plane, printed)?;
-        for (sum, x) in sum.iter_mut().zip(term) {
+        for (sum, x) in sum.iter_mut().zip(law.lemma1(slopes, &plane, printed)?) {
             *sum += a * x;
         }
     }
@@ -335,9 +316,7 @@ fn lemma2(p: &Params, printed: bool) -> Result<Value> {
 }
 
 fn critical_schema(others: Schema) -> Schema {
-    let mut schema = with_law(LAW, vec![SLOPES.required(), MINUS.required()]);
-    schema.extend(others);
-    schema
+    [with_law(LAW, vec![SLOPES.required(), MINUS.required()]), others].concat()
 }
 
 fn critical_point(p: &Params, length: f64) -> Result<CriticalPoint> {
@@ -347,18 +326,13 @@ fn critical_point(p: &Params, length: f64) -> Result<CriticalPoint> {
     critical::CriticalPoint::new(law, slopes(p)?, p.get(MINUS), length)
 }
 
-fn both(betas: Betas) -> Value {
-    vec![betas.one, betas.two].into()
+fn both(Betas { one, two }: Betas) -> Value {
+    vec![one, two].into()
 }
 
 fn tree_schema() -> Schema {
-    vec![
-        RHO.required(),
-        DEPTH.required(),
-        ANCESTOR_HEIGHT.required(),
-        CLASS_PROBABILITIES.required(),
-        CHILD_ZERO.required(),
-    ]
+    let root = [CLASS_PROBABILITIES, CHILD_ZERO].map(|law| law.required());
+    [RHO.required(), DEPTH.required(), ANCESTOR_HEIGHT.required()].into_iter().chain(root).collect()
 }
 
 fn log_inverse_gap(mu: f64, t: f64) -> Result<Value> {

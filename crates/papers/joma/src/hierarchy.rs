@@ -17,8 +17,7 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
-    /// Draws a hierarchy over `tokens` tokens with `sizes` = [N_0, N_1, C] and sets of `children` members. The
-    /// sets of one layer differ.
+    /// Draws a hierarchy over `tokens` tokens with `sizes` = [N_0, N_1, C] and different sets of `children` members.
     ///
     /// # Errors
     /// When a layer has fewer possible sets than it needs.
@@ -70,8 +69,7 @@ impl Hierarchy {
         members
     }
 
-    /// Returns the tokens of a class, ascending. The authors' code has the order of a set of Python, which is a
-    /// fixed one for every class too.
+    /// Returns the tokens of a class, ascending. The authors' code has the fixed order of a set of Python.
     pub fn tokens(&self, class: usize) -> Vec<usize> {
         below(&self.layers[0], &self.active(0, class))
     }
@@ -79,8 +77,7 @@ impl Hierarchy {
     /// Returns for every latent of layer `s` in which classes it is active: (latent, class).
     pub fn table(&self, s: usize) -> Vec<Vec<bool>> {
         let active: Vec<Vec<usize>> = (0..self.classes()).map(|class| self.active(s, class)).collect();
-        let row = |latent| active.iter().map(|on| on.contains(&latent)).collect();
-        (0..self.latents(s)).map(row).collect()
+        (0..self.latents(s)).map(|latent| active.iter().map(|on| on.contains(&latent)).collect()).collect()
     }
 
     /// Counts the classes of every distinct sequence.
@@ -94,8 +91,7 @@ impl Hierarchy {
 
     /// Computes the least cross-entropy that a network can reach: classes with equal tokens cannot be told apart.
     pub fn least_loss(&self) -> f64 {
-        let terms = self.multiplicities().into_iter();
-        let sum: f64 = terms.map(|c| c as f64 * (c as f64).ln()).sum();
+        let sum: f64 = self.multiplicities().into_iter().map(|c| c as f64 * (c as f64).ln()).sum();
         sum / self.classes() as f64
     }
 }
@@ -107,10 +103,7 @@ fn below(layer: &[Vec<usize>], of: &[usize]) -> Vec<usize> {
 
 /// Number of sets of k out of n.
 fn sets(n: usize, k: usize) -> f64 {
-    if k > n {
-        return 0.0;
-    }
-    (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product()
+    if k > n { 0.0 } else { (0..k).map(|i| (n - i) as f64 / (i + 1) as f64).product() }
 }
 
 #[cfg(test)]
@@ -145,8 +138,7 @@ mod tests {
             let drawn = Hierarchy::draw(99, [20, 30, 20], 2, &mut rng).unwrap();
             for (s, sum) in unused.iter_mut().enumerate() {
                 let table = drawn.table(s);
-                let none = table.iter().filter(|row| !row.contains(&true)).count();
-                *sum += none as f64 / table.len() as f64 / 200.0;
+                *sum += table.iter().filter(|row| !row.contains(&true)).count() as f64 / table.len() as f64 / 200.0;
             }
         }
         assert!((unused[0] - 0.09).abs() < 0.03 && (unused[1] - 0.25).abs() < 0.03, "{unused:?}");

@@ -49,18 +49,13 @@ impl Text {
             }
         }
         let unreadable = |e| Error::io(path, e, "Check its permissions");
-        let mut files: Vec<PathBuf> = vec![];
-        for entry in std::fs::read_dir(path).map_err(unreadable)? {
-            let candidate = entry.map_err(unreadable)?.path();
-            if candidate.extension().is_some_and(|e| e == "txt") {
-                files.push(candidate);
-            }
-        }
+        let entries = std::fs::read_dir(path).map_err(unreadable)?.map(|entry| Ok(entry.map_err(unreadable)?.path()));
+        let mut files = entries.collect::<Result<Vec<PathBuf>>>()?;
+        files.retain(|file| file.extension().is_some_and(|e| e == "txt"));
         files.sort();
         if files.is_empty() {
-            let problem = "must hold wiki.train.tokens and wiki.valid.tokens, train.txt and valid.txt, or .txt \
-                           files"
-                .into();
+            let problem =
+                "must hold wiki.train.tokens and wiki.valid.tokens, train.txt and valid.txt, or .txt files".into();
             return Err(Error::Content { path: path.to_path_buf(), problem });
         }
         let texts = files.iter().map(|f| file(f)).collect::<Result<Vec<_>>>()?;
@@ -88,15 +83,12 @@ impl Text {
                 numbers.entry(word).or_insert(next);
             }
         }
-        let number = |list: &[String]| {
-            let number = |w: &String| numbers.get(w.as_str()).copied().unwrap_or(0);
-            list.iter().map(number).collect()
-        };
+        let number =
+            |list: &[String]| list.iter().map(|w: &String| numbers.get(w.as_str()).copied().unwrap_or(0)).collect();
         Text { train: number(train), valid: number(valid), vocabulary: numbers.len() }
     }
 
-    /// Returns the text with the words of each part in random order: the same words, and nothing to predict but
-    /// their frequencies.
+    /// Returns the text with the words of each part in random order, so that only frequencies can be learnt.
     pub fn shuffled(mut self, streams: &Streams) -> Self {
         self.train.shuffle(&mut streams.part("shuffle", 0));
         self.valid.shuffle(&mut streams.part("shuffle", 1));
@@ -124,8 +116,7 @@ fn file(path: &Path) -> Result<String> {
     text::read(path, MOST_BYTES, "Give a file of text in UTF-8, or a folder of such files")
 }
 
-/// Part of a text, cut into parallel streams of equal length and these into windows. A batch is one window of every
-/// stream, in order.
+/// Part of a text, cut into parallel streams of equal length and these into windows. A batch is a window of each.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows<'a> {
     words: &'a [u32],
@@ -160,10 +151,9 @@ impl<'a> Windows<'a> {
 
     /// Returns a batch and the next words; after the last batch the first comes again.
     pub fn batch(&self, number: u64) -> (Batch, Targets) {
-        let start = (number % self.batches()) as usize * self.window;
         let (mut batch, mut next) = (Batch::default(), vec![]);
         for stream in 0..self.streams {
-            let from = stream * self.length + start;
+            let from = stream * self.length + (number % self.batches()) as usize * self.window;
             let window = &self.words[from..=from + self.window];
             let words: Vec<usize> = window.iter().map(|w| *w as usize).collect();
             batch.push(&words[..self.window], 1.0);
@@ -185,11 +175,7 @@ pub fn words(text: &str) -> Vec<String> {
     let mut spaced = String::with_capacity(text.len() + text.len() / 8);
     for c in text.chars() {
         match c {
-            '\'' | '.' | ',' | '(' | ')' | '!' | '?' => {
-                spaced.push(' ');
-                spaced.push(c);
-                spaced.push(' ');
-            }
+            '\'' | '.' | ',' | '(' | ')' | '!' | '?' => spaced.extend([' ', c, ' ']),
             // A double quote disappears without ending the word, as in the original.
             '"' => {}
             ';' | ':' => spaced.push(' '),

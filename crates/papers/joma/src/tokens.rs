@@ -16,8 +16,7 @@ pub struct ClassTokens {
     pub common: usize,
     /// Number of classes.
     pub classes: usize,
-    /// Some w²: the distinct tokens of class i are a bump exp(-(l - i D/K)²/w²), which moves smoothly
-    /// with the class. None: all frequencies are uniform.
+    /// Some w²: those of class i are a bump exp(-(l - i D/K)²/w²), moving with the class. None: all are uniform.
     pub width2: Option<f64>,
 }
 
@@ -66,8 +65,7 @@ impl ClassTokens {
         Ok(x)
     }
 
-    /// Draws frequencies and returns the layer of Figs. 2 and 3 on them: softmax attention at a temperature, a linear node
-    /// per class, cross-entropy.
+    /// Draws the layer of Figs. 2 and 3: softmax attention at a temperature, a linear node per class, cross-entropy.
     ///
     /// # Errors
     /// As [`ClassTokens::draw`]; a temperature that is not positive.
@@ -90,7 +88,6 @@ mod tests {
         let layer = tokens.layer(1.0, &streams).unwrap();
         assert_eq!(layer.inputs(), drawn);
         assert_ne!(drawn.nrows(), drawn.ncols());
-        let sums = layer.inputs().sum_axis(ndarray::Axis(0));
-        assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-12));
+        assert!(layer.inputs().sum_axis(ndarray::Axis(0)).iter().all(|sum| (sum - 1.0).abs() < 1e-12));
     }
 }

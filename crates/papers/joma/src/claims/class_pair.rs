@@ -1,10 +1,7 @@
 //! Tokens whose only common ancestor is the class label, which Theorem 5 leaves out.
 
-use super::setting::{affordable_tree, class_law};
-use crate::quantities::{BRANCHES, CLASSES, DEPTH};
+use super::setting::*;
 use crate::theory::tree::{Parent, Tree, class_cooccurrence, cooccurrence};
-use attnlab_lab::prelude::*;
-use rand::RngExt;
 
 /// The probability P[y_l = 1 | y_m = 1] of two tokens under different children of the root.
 #[derive(Default, Serialize, Deserialize)]
@@ -26,8 +23,7 @@ impl Claim for ClassPair {
     from_sheet!("joma.theorem5_class");
 
     fn schema(&self) -> Schema {
-        let depth = DEPTH.within(Domain::Whole(1, 16));
-        vec![depth.or(5), BRANCHES.or(2), CLASSES.or(3)]
+        vec![DEPTH.within(Domain::Whole(1, 16)).or(5), BRANCHES.or(2), CLASSES.or(3)]
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -54,11 +50,10 @@ impl Claim for ClassPair {
         // The first and the last leaf are under different children.
         let (l, m) = (layer.start, layer.end - 1);
         let exact = tree.cooccurrence(l, m)?;
-        let said_rho = (1.0 + self.change) * rho;
         let said = match (self.theorem5, self.independent) {
             (true, _) => cooccurrence(rho, depth as u32, depth as u32 - 1, &classes, &zeros[1])?,
             (_, true) => tree.probability(&[(l, true)])?,
-            _ => class_cooccurrence(said_rho, depth as u32, &classes, &zeros[0], &zeros[1])?,
+            _ => class_cooccurrence((1.0 + self.change) * rho, depth as u32, &classes, &zeros[0], &zeros[1])?,
         };
         let witness = witness! { "rho" => rho, "formula" => said, "exact" => exact };
         Ok(Outcome::equal(said, exact, ROUNDING / tree.probability(&[(m, true)])?, witness))

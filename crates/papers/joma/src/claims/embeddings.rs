@@ -1,14 +1,10 @@
-//! JoMA's discussion of almost orthogonal embeddings (Appendix C): how many dimensions they take, and the
-//! additional terms of Theorem 1.
+//! Almost orthogonal embeddings (Appendix C): how many dimensions they take, and the terms they add to Theorem 1.
 
-use super::setting::{MOST_TRAINED, affordable, layer_schema, normal_state, random_layer};
-use crate::dynamics::{Attention, Cause, Embeddings, Form, Run, account};
-use crate::quantities::{EMBEDDINGS, EPSILON, NODES, SAMPLES, TOKENS};
-use attnlab_core::linalg::{normal_matrix, product, symmetric_eigen};
+use super::setting::*;
+use crate::dynamics::{Cause, Form, Run, account};
+use attnlab_core::linalg::{product, symmetric_eigen};
 use attnlab_core::stats::log_log_slope;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method};
-use ndarray::{Array2, s};
+use ndarray::s;
 
 /// The inner products (count, count) of random unit vectors.
 fn gram(count: usize, dim: usize, number: u64, streams: &Streams) -> Array2<f64> {
@@ -25,8 +21,7 @@ fn coherence(gram: &Array2<f64>) -> f64 {
     gram.indexed_iter().filter(|((i, j), _)| i < j).fold(0.0, |m: f64, (_, x)| m.max(x.abs()))
 }
 
-/// Sets of vectors that a trial draws until one is almost orthogonal: one fails with a probability below M^{-2}, all of
-/// them with one below 2e-5 even at M = 2.
+/// Sets that a trial draws until one is almost orthogonal: one fails with a probability below M^{-2}, all below 2e-5.
 const DRAWS: u64 = 8;
 /// Largest number of multiplications for the inner products of a set: some seconds.
 const MOST_WORK: f64 = 4e9;
@@ -71,10 +66,8 @@ impl Claim for NearOrthogonal {
                 break;
             }
         }
-        Ok(Outcome::Event {
-            holds: least <= epsilon,
-            witness: witness! { "dimensions" => dim, "largest_inner_product" => least },
-        })
+        let witness = witness! { "dimensions" => dim, "largest_inner_product" => least };
+        Ok(Outcome::Event { holds: least <= epsilon, witness })
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -136,12 +129,11 @@ impl Claim for EpsilonTerms {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let tokens = params.get(TOKENS);
         let (mut drifts, mut causes) = (vec![], vec![]);
         let mut still = false;
         for epsilon in OVERLAPS {
             let layer = random_layer(Attention::Exp, params, "positive", streams)?;
-            let layer = layer.with_embeddings(embeddings(tokens, epsilon, streams)?)?;
+            let layer = layer.with_embeddings(embeddings(params.get(TOKENS), epsilon, streams)?)?;
             let start = normal_state(layer.zero().len(), 0.5, streams);
             let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
             let account = account(&layer, &start, UNTIL, MOST, run, Form::DERIVED)?;
@@ -150,9 +142,8 @@ impl Claim for EpsilonTerms {
             causes.push(account.main_cause().name());
         }
         if still {
-            let reason = "the weights hardly move: dead nodes";
             let witness = witness! { "relative_drift" => drifts };
-            return Ok(Outcome::uninformative(reason, witness));
+            return Ok(Outcome::uninformative("the weights hardly move: dead nodes", witness));
         }
         let slope = log_log_slope(&OVERLAPS, &drifts, 0.95)?.value;
         Ok(Outcome::Value {

@@ -1,17 +1,11 @@
 //! (17): from the second hypothesis of Theorem 1 (3) to the rate of the logits.
 
-use super::setting::{activation, inputs, layer_schema, met, normal_state};
-use crate::dynamics::{Attention, Backpropagated, Training};
-use crate::quantities::{ACTIVATION, NODES, SAMPLES, TOKENS};
-use attnlab_core::linalg::normal_matrix;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::VectorField;
-use ndarray::{Array2, Axis, s};
+use super::setting::*;
+use ndarray::{Axis, s};
 
 /// The rate (17) of the logits under its hypothesis for the sum over nodes, as printed, or for every node.
 #[derive(Serialize, Deserialize)]
 pub struct Eq17 {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     per_node: bool,
     /// Factor of the mean attention; the mutants: 0, and near 1.
@@ -43,8 +37,7 @@ impl Eq17 {
             let first = x.column(0).to_owned().insert_axis(Axis(1));
             x = &first + &((x - &first) * self.different);
         }
-        let gradient = Backpropagated::Stationary(gradient);
-        Training::uniform(Attention::Softmax, activation(params)?, 2 * pairs, x, gradient)
+        Training::uniform(Attention::Softmax, activation(params)?, 2 * pairs, x, Backpropagated::Stationary(gradient))
     }
 }
 
@@ -81,8 +74,7 @@ impl Claim for Eq17 {
         let off = (&said - &z_rate).fold(0.0_f64, |m, x| m.max(x.abs()));
         let witness = witness! { "rate" => z_rate.to_vec(), "said" => said.to_vec() };
         if terms == 0.0 {
-            let reason = "nothing moves: all nodes are dead";
-            return Ok(Outcome::uninformative(reason, witness));
+            return Ok(Outcome::uninformative("nothing moves: all nodes are dead", witness));
         }
         Ok(Outcome::equal(off / terms, 0.0, TOLERANCE, witness))
     }

@@ -1,11 +1,7 @@
 //! Eq. (60): the weight of a node moves along the embeddings of tokens and query.
 
-use super::setting::{MOST_TRAINED, Trained, affordable, layer_schema, normal_state, random_layer, trained};
-use crate::dynamics::{Attention, Embeddings, Training};
-use crate::quantities::{NODES, SAMPLES};
+use super::setting::*;
 use attnlab_core::linalg::haar_basis;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::VectorField;
 use ndarray::{Array1, s};
 
 /// The weight of a node along training, Eq. (60).
@@ -17,8 +13,7 @@ pub struct Eq60 {
 
 /// Time of training.
 const UNTIL: f64 = 3.0;
-/// Rounding error of a step relative to the largest weight: (60) is linear, so that Runge-Kutta steps keep it to
-/// rounding, which some ten sums per step make.
+/// Rounding error of a step, relative to the largest weight: (60) is linear, so that steps keep it to rounding.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
 /// Least change of a weight, relative to its size, in an informative trial.
 const LEAST_MOVED: f64 = 1e-4;
@@ -45,7 +40,7 @@ impl Claim for Eq60 {
         let start = normal_state(training.dim(), 0.5, streams);
         let mut from = start.clone();
         from.resize(field.dim(), 0.0);
-        let Trained { end, steps } = trained(&field, &from, UNTIL, training.affordable_steps())?;
+        let (end, steps) = trained(&field, &from, UNTIL, training.affordable_steps())?;
         let (end, bias) = end.split_at(training.dim());
         let moved = training.weights(end) - training.weights(&start);
         let d = training.embeddings().query.len();
@@ -63,8 +58,7 @@ impl Claim for Eq60 {
         }
         let witness = witness! { "moved" => change, "xi" => bias, "steps" => steps };
         if change < LEAST_MOVED * size {
-            let reason = "the weights hardly move: dead nodes";
-            return Ok(Outcome::uninformative(reason, witness));
+            return Ok(Outcome::uninformative("the weights hardly move: dead nodes", witness));
         }
         Ok(Outcome::equal(off, 0.0, ROUNDING * steps as f64 * size, witness))
     }

@@ -1,13 +1,7 @@
 //! The objective (9): the dynamics (2) climb it.
 
-use super::setting::{affordable, layer_schema, normal_state, random_layer};
-use crate::dynamics::{Attention, Training};
-use crate::quantities::{NODES, SAMPLES};
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::VectorField;
+use super::setting::*;
 use ndarray::{Array1, Axis};
-use rand::RngExt;
 use rand::seq::index::sample;
 
 /// The dynamics (2) as the gradient of the objective (9).
@@ -47,8 +41,7 @@ impl Claim for Eq9 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("attention", 0);
-        let kinds = [Attention::Linear, Attention::Exp, Attention::Softmax];
-        let attention = kinds[rng.random_range(0..3)];
+        let attention = [Attention::Linear, Attention::Exp, Attention::Softmax][rng.random_range(0..3)];
         let gradient = if self.moving { "cross-entropy" } else { "stationary" };
         let training = random_layer(attention, params, gradient, streams)?;
         let state = normal_state(training.dim(), 1.0, streams);
@@ -57,26 +50,21 @@ impl Claim for Eq9 {
         let size = rate.iter().fold(0.0_f64, |m, r| m.max(r.abs()));
         let mut witness = witness! { "attention" => format!("{attention:?}"), "largest_rate" => size };
         if size == 0.0 {
-            let reason = "nothing moves: all nodes are dead";
-            return Ok(Outcome::uninformative(reason, witness));
+            return Ok(Outcome::uninformative("nothing moves: all nodes are dead", witness));
         }
         let slopes = self.slopes(&training, &state, &mut rng);
         witness.insert("coordinates".into(), slopes.len().into());
         if slopes.is_empty() {
-            let reason = "a kink of the activation within every difference";
-            return Ok(Outcome::uninformative(reason, witness));
+            return Ok(Outcome::uninformative("a kink of the activation within every difference", witness));
         }
         let off = slopes.iter().map(|(i, slope)| (slope - rate[*i]).abs());
-        let off = off.fold(0.0_f64, f64::max);
-        Ok(Outcome::at_most(off / size, 0.0, TOLERANCE, witness))
+        Ok(Outcome::at_most(off.fold(0.0_f64, f64::max) / size, 0.0, TOLERANCE, witness))
     }
 }
 
 impl Eq9 {
     /// The slopes of the objective along some coordinates, those within reach of a kink left out.
     fn slopes(&self, training: &Training, state: &[f64], rng: &mut Generator) -> Vec<(usize, f64)> {
-        let chosen = sample(rng, state.len(), MOST_COORDINATES.min(state.len()));
-        let smooth = training.smooth();
         let shifted = |i: usize, by: f64| {
             let mut x = state.to_vec();
             x[i] += by;
@@ -85,13 +73,13 @@ impl Eq9 {
         let sides = training.slopes(state);
         let same = |i: usize, by: f64| training.slopes(&shifted(i, by)) == sides;
         // A straight line in w, and nearly one in z: the ends of the difference tell.
-        let clear = |i: usize, h: f64| smooth || [-2.0, 2.0].iter().all(|j| same(i, j * h));
+        let clear = |i: usize, h: f64| training.smooth() || [-2.0, 2.0].iter().all(|j| same(i, j * h));
         let slope = |i: usize| {
             let h = STEPS.into_iter().find(|h| clear(i, *h))?;
             let f = |j: f64| self.objective(training, &shifted(i, j * h));
             Some((i, (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * h)))
         };
-        chosen.into_iter().filter_map(slope).collect()
+        sample(rng, state.len(), MOST_COORDINATES.min(state.len())).into_iter().filter_map(slope).collect()
     }
 
     /// The objective (9), E Σ_k g_k h_k.
@@ -100,7 +88,6 @@ impl Eq9 {
             return (1.0 + self.change) * training.objective(x);
         }
         let product = training.gradients(x) * training.outputs(x);
-        let probabilities = Array1::from(training.probabilities().to_vec());
-        product.sum_axis(Axis(0)).dot(&probabilities)
+        product.sum_axis(Axis(0)).dot(&Array1::from(training.probabilities().to_vec()))
     }
 }

@@ -1,15 +1,12 @@
 //! Fig. 2: does the invariant predict the logits of trained softmax attention?
 //!
-//! The criterion, stated beforehand: "high correlation" is a centred correlation of at least [`HIGH`],
-//! whenever one looks ([`LOOKS`]) at [`STEPS`] steps of the authors' code, at the temperature 1 of the
-//! paper's text (`setting = text`) or .5 of the code (`setting = code`).
+//! The criterion: "high correlation" is a centred correlation of at least [`HIGH`], whenever one looks ([`LOOKS`]) at
+//! [`STEPS`] steps of the authors' code, at the temperature of the paper's text or of the code (`setting`).
 
-use super::setting::{FIGURE_ETA, FIGURE_SCALE, figure_temperature};
+use super::setting::*;
 use crate::dynamics::{Agreement, Prediction};
-use crate::quantities::{INPUTS, SETTING};
 use crate::tokens::ClassTokens;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Watch, descend};
+use attnlab_theory::dynamics::flow::descend;
 
 /// A statement of Fig. 2's caption on trained layers.
 #[derive(Serialize, Deserialize)]
@@ -98,19 +95,13 @@ impl Claim for Fig2 {
     );
 
     fn schema(&self) -> Schema {
-        let inputs = match self.statement {
-            Statement::ComponentsCorrected => "smooth",
-            _ => "both",
-        };
+        let inputs = if self.statement == Statement::ComponentsCorrected { "smooth" } else { "both" };
         vec![INPUTS.or(inputs), SETTING.or("text")]
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         // On random inputs the correlations scatter around the criterion.
-        let margin = match params.get(INPUTS) {
-            "smooth" => 1.0,
-            _ => -1.0,
-        };
+        let margin = if params.get(INPUTS) == "smooth" { 1.0 } else { -1.0 };
         match self.statement {
             Statement::ComponentsCorrected => {
                 vec![Hypothesis::new("smooth inputs", "inputs = smooth: 1, otherwise -1", margin)]
@@ -128,10 +119,7 @@ impl Claim for Fig2 {
     }
 
     fn promise(&self, _params: &Params) -> Promise {
-        match self.statement {
-            Statement::Correlates => Promise::MeanIn(HIGH, 1.0),
-            _ => Promise::Always,
-        }
+        if self.statement == Statement::Correlates { Promise::MeanIn(HIGH, 1.0) } else { Promise::Always }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -140,16 +128,14 @@ impl Claim for Fig2 {
             "smooth" => &[true],
             _ => &[false],
         };
-        let temperature = figure_temperature(params);
-        let run = |smooth: &bool| run(*smooth, temperature, self.moved_on, streams);
+        let run = |smooth: &bool| run(*smooth, figure_temperature(params), self.moved_on, streams);
         let runs = cases.iter().map(run).collect::<Result<Vec<_>>>()?;
         let least = |pick: fn(&Agreement) -> f64| {
             let of = |run: &Vec<Agreement>| run.iter().map(pick).fold(f64::INFINITY, f64::min);
             runs.iter().map(of).collect::<Vec<f64>>()
         };
         let end = |pick: fn(&Agreement) -> f64| {
-            let of = |run: &Vec<Agreement>| run.last().map_or(f64::NAN, pick);
-            runs.iter().map(of).collect::<Vec<f64>>()
+            runs.iter().map(|run: &Vec<Agreement>| run.last().map_or(f64::NAN, pick)).collect::<Vec<f64>>()
         };
         let (whole, squares, norm) = (least(|a| a.whole), least(|a| a.squares), least(|a| a.norm));
         let (squares_end, norm_end) = (end(|a| a.squares), end(|a| a.norm));
@@ -161,8 +147,7 @@ impl Claim for Fig2 {
         };
         let holds = match self.statement {
             Statement::Correlates => {
-                let value = whole.into_iter().fold(f64::INFINITY, f64::min);
-                return Ok(Outcome::Value { value, witness });
+                return Ok(Outcome::Value { value: whole.into_iter().fold(f64::INFINITY, f64::min), witness });
             }
             Statement::Components => self.squares.fits(&squares) && self.norm.fits(&norm),
             Statement::ComponentsCorrected => self.squares.fits(&squares_end) && self.norm.fits(&norm_end),
@@ -180,6 +165,5 @@ fn run(smooth: bool, temperature: f64, moved_on: usize, streams: &Streams) -> Re
     let every = STEPS as f64 * FIGURE_ETA / LOOKS as f64;
     let times: Vec<f64> = (1..=LOOKS).map(|i| i as f64 * every).collect();
     let path = descend(&training, &start, FIGURE_ETA, &times, Watch::default())?;
-    let looks = path.states.iter();
-    Ok(looks.map(|state| prediction.agreement(state)).collect())
+    Ok(path.states.iter().map(|state| prediction.agreement(state)).collect())
 }

@@ -1,10 +1,6 @@
 //! Footnote 1: the gradient Δ as token discriminancy times token frequency.
 
-use super::setting::{met, probabilities};
-use crate::quantities::{INPUT_KIND, SAMPLES, TOKENS};
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
-use rand::RngExt;
+use super::setting::*;
 use rand_distr::{Distribution, StandardNormal};
 
 /// The identity $\Delta_{lm} = \mathbb E_{l,q=m}[g]\,\mathbb P(l \mid m)$ on drawn sequences.
@@ -35,12 +31,10 @@ impl Sequences {
         let sequence = |rng: &mut Generator| {
             let length = rng.random_range(LENGTHS.0..=LENGTHS.1);
             // Squares of uniform numbers: small token numbers are frequent.
-            let token = |_| (rng.random::<f64>().powi(2) * tokens as f64) as usize;
-            (0..length).map(token).collect::<Vec<usize>>()
+            (0..length).map(|_| (rng.random::<f64>().powi(2) * tokens as f64) as usize).collect::<Vec<usize>>()
         };
-        let sequences = (0..samples).map(|_| sequence(rng)).collect();
         Sequences {
-            tokens: sequences,
+            tokens: (0..samples).map(|_| sequence(rng)).collect(),
             probabilities: probabilities(samples, 0.1, rng),
             gradients: (0..samples).map(|_| StandardNormal.sample(rng)).collect(),
         }
@@ -66,8 +60,7 @@ impl Sequences {
                 sums[*token].1 += share * self.gradients[i];
             }
         }
-        let mean = |(p, sum): (f64, f64)| if p > 0.0 { (p, sum / p) } else { (0.0, 0.0) };
-        sums.into_iter().map(mean).collect()
+        sums.into_iter().map(|(p, sum): (f64, f64)| if p > 0.0 { (p, sum / p) } else { (0.0, 0.0) }).collect()
     }
 }
 
@@ -112,8 +105,7 @@ impl Claim for Footnote1 {
 mod tests {
     use super::{Distribution, Sequences, StandardNormal, Streams};
 
-    /// The factor that stands for E_{l,q=m}[g] is a mean of g, between its ends; that of inputs of either sign, such as
-    /// Lemma 2's, is not.
+    /// The factor that stands for E_{l,q=m}[g] is a mean of g; that of inputs of either sign, as Lemma 2's, is not.
     #[test]
     fn only_frequencies_give_a_mean() {
         let mut rng = Streams::new(1, "footnote", 0, 0).part("x", 0);

@@ -1,18 +1,12 @@
 //! Lemma 1: what a node sees of isotropic inputs.
 
-use super::setting::{activation, met, random_law};
-use crate::quantities::{ACTIVATION, DIM};
-use crate::theory::{Activation, Isotropic};
-use attnlab_lab::prelude::*;
-use rand::RngExt;
+use super::setting::*;
 
 /// Lemma 1 against an integral in polar coordinates, printed and corrected.
 #[derive(Serialize, Deserialize)]
 pub struct Lemma1 {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
-    /// Flag: it says θ_1(r)/|v| and θ_2(r)/|v|³ RRᵀv; otherwise θ_1(ρ) and θ_2(ρ) RRᵀv/|RRᵀv| with ρ = r/|RRᵀv|, or
-    /// their general form.
+    /// Flag: it says θ_1(r)/|v| and θ_2(r)/|v|³ RRᵀv; otherwise θ_1(ρ) and θ_2(ρ) RRᵀv/|RRᵀv| with ρ = r/|RRᵀv|.
     at_r: bool,
     /// Factor of the second term; a mutant's is not 1.
     second: f64,
@@ -38,11 +32,8 @@ const MOST_DIM: usize = 12;
 /// The hypothesis that φ(x) = x φ'(x).
 pub(super) fn homogeneous(params: &Params) -> Hypothesis {
     let defect = activation(params).map_or(f64::NAN, Activation::defect);
-    Hypothesis::new(
-        "homogeneous activation",
-        "phi(x) = x phi'(x): minus the largest difference on [-4, 4]",
-        if defect == 0.0 { 0.0 } else { -defect },
-    )
+    let printed = "phi(x) = x phi'(x): minus the largest difference on [-4, 4]";
+    Hypothesis::new("homogeneous activation", printed, if defect == 0.0 { 0.0 } else { -defect })
 }
 
 /// The hypothesis that θ_2 exists for all laws that trials draw, some of which have no second moment.
@@ -85,12 +76,11 @@ impl Claim for Lemma1 {
             (false, false) => thetas(s),
         };
         let said = (first, self.second * second);
-        let off = (said.0 - theta1).abs().max((said.1 - theta2).abs());
         let witness = witness! {
             "law" => format!("{:?}", law.radial()), "r" => r, "length_in_span" => s, "length" => length,
             "exact" => [theta1, theta2], "said" => [said.0, said.1],
         };
-        Ok(Outcome::equal(off, 0.0, TOLERANCE, witness))
+        Ok(Outcome::equal((said.0 - theta1).abs().max((said.1 - theta2).abs()), 0.0, TOLERANCE, witness))
     }
 }
 
@@ -112,14 +102,10 @@ impl Claim for Marginal {
         let law = random_law(dim, &mut rng)?;
         let y: f64 = rng.random_range(-0.95..0.95);
         let other = if self.shifted { Isotropic::new(law.radial(), dim + 1)? } else { law };
-        // The Student and the Gaussian marginal are the same in every dimension: the joint density
-        // of the next one is not.
-        let said = match self.shifted {
-            true => law.density_by_integral(y) * other.joint_density(y) / law.joint_density(y),
-            false => law.density_by_integral(y),
-        };
-        let exact = law.density(y);
+        // The Student and the Gaussian marginal are the same in every dimension: the joint density is not.
+        let integral = law.density_by_integral(y);
+        let said = if self.shifted { integral * other.joint_density(y) / law.joint_density(y) } else { integral };
         let witness = witness! { "n" => dim, "law" => format!("{:?}", law.radial()), "y" => y };
-        Ok(Outcome::equal(said * (1.0 + self.change) / exact, 1.0, MARGINAL_TOLERANCE, witness))
+        Ok(Outcome::equal(said * (1.0 + self.change) / law.density(y), 1.0, MARGINAL_TOLERANCE, witness))
     }
 }

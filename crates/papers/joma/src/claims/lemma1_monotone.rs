@@ -1,16 +1,11 @@
 //! Lemma 1, last sentence: what θ_1 and θ_2 inherit from an increasing ψ.
 
 use super::lemma1::moments;
-use super::setting::{activation, random_law};
-use crate::quantities::{ACTIVATION, DIM};
-use crate::theory::{Activation, Isotropic, Radial};
-use attnlab_lab::prelude::*;
-use rand::RngExt;
+use super::setting::*;
 
 /// The last sentence of Lemma 1, printed and corrected.
 #[derive(Serialize, Deserialize)]
 pub struct Lemma1Monotone {
-    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Flag: θ_2 > 0 is said of laws too on whose support ψ is constant.
     always_positive: bool,
@@ -28,10 +23,7 @@ impl Lemma1Monotone {
 
     /// Judges θ_1 and θ_2 at a < b and at the ends of the line.
     fn seen(&self, law: &Isotropic, phi: Activation, a: f64, b: f64) -> Outcome {
-        let phi = match phi {
-            Activation::RELU => Activation::TwoSlopes { minus: self.lower, plus: 1.0 },
-            _ => phi,
-        };
+        let phi = if phi == Activation::RELU { Activation::TwoSlopes { minus: self.lower, plus: 1.0 } } else { phi };
         let thetas = |r: f64| {
             let (theta1, theta2) = law.thetas(phi, r, 1.0);
             (theta1 / self.divisor, theta2)
@@ -77,29 +69,19 @@ impl Claim for Lemma1Monotone {
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let ends =
             activation(params).map_or(f64::NAN, |phi| -f64::max(phi.slope(-1e3).abs(), (phi.slope(1e3) - 1.0).abs()));
-        vec![
-            moments(params),
-            Hypothesis::new(
-                "psi from 0 to 1",
-                "psi is monotonously increasing with psi(-inf) = 0, psi(+inf) = 1",
-                if ends > -1e-12 { 0.0 } else { ends },
-            ),
-        ]
+        let printed = "psi is monotonously increasing with psi(-inf) = 0, psi(+inf) = 1";
+        let margin = if ends > -1e-12 { 0.0 } else { ends };
+        vec![moments(params), Hypothesis::new("psi from 0 to 1", printed, margin)]
     }
 
     /// The ψ of softplus is constant on no law's support.
     fn expected(&self, params: &Params) -> VerdictKind {
-        match params.get(ACTIVATION) {
-            "softplus" => VerdictKind::Supported,
-            _ => self.sheet().expected,
-        }
+        if params.get(ACTIVATION) == "softplus" { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("lemma1", 0);
-        let law = random_law(params.get(DIM), &mut rng)?;
         let a: f64 = rng.random_range(-3.0..2.5);
-        let b = rng.random_range(a..3.0);
-        Ok(self.seen(&law, activation(params)?, a, b))
+        Ok(self.seen(&random_law(params.get(DIM), &mut rng)?, activation(params)?, a, rng.random_range(a..3.0)))
     }
 }

@@ -1,24 +1,14 @@
 //! Lemma 2: the rate of a node under uniform attention, against the layer on drawn inputs.
 //!
-//! A trial measures the rate twice, on independent inputs. With deviations d_1 and d_2 of both from the claimed
-//! rate, $d_1^\top d_2$ has the mean $|d|^2$, d the deviation of the true rate: it sees every direction, and noise
-//! adds nothing to it.
+//! A trial measures the rate twice, on independent inputs. With deviations d_1 and d_2 of both from the claimed rate,
+//! $d_1^\top d_2$ has the mean $|d|^2$, d the deviation of the true rate: it sees every direction, and no noise.
 
-use super::setting::{activation, probabilities};
-use crate::dynamics::{Attention, Backpropagated, Training};
-use crate::quantities::{ACTIVATION, DRAWN_INPUTS, INPUT_DIM, LENGTH};
-use crate::theory::{Activation, Isotropic, Radial};
-use attnlab_core::linalg::normal_matrix;
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::VectorField;
-use ndarray::{Array1, Array2};
-use rand::RngExt;
+use super::setting::*;
+use ndarray::Array1;
 
 /// The rate (42), (43) of a node on a mixture, printed and corrected.
 #[derive(Serialize, Deserialize)]
 pub struct Lemma2 {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Flag: Lemma 1 is taken as printed, not corrected.
     at_r: bool,
@@ -31,6 +21,29 @@ impl Lemma2 {
     pub const PRINTED: Self = Lemma2 { printed: true, at_r: true, second: 1.0 };
     /// Eqs. (42), (43) with Lemma 1 corrected.
     pub const CORRECTED: Self = Lemma2 { printed: false, at_r: false, second: 1.0 };
+
+    /// The rate (v̇, ξ̇) as claimed, (dim + 1,).
+    fn law(&self, case: &Case, phi: Activation) -> Vec<f64> {
+        let length = case.v.dot(&case.v).sqrt();
+        let mut said = vec![0.0; case.v.len() + 1];
+        for j in 0..COMPONENTS {
+            let centre = case.centres.column(j);
+            let r = case.v.dot(&centre) + case.xi;
+            let a = case.gradients[j] * case.shares[j];
+            let (theta1, theta2) = match self.at_r {
+                true => {
+                    let (theta1, theta2) = case.law.thetas(phi, r, 1.0);
+                    (theta1 / length, theta2 / length.powi(2))
+                }
+                false => case.law.thetas(phi, r, length),
+            };
+            for ((s, x), v) in said.iter_mut().zip(&centre).zip(&case.v) {
+                *s += a * (theta1 * x + self.second * theta2 * v / length);
+            }
+            said[case.v.len()] += a * theta1;
+        }
+        said
+    }
 }
 
 /// Number of components of the mixture.
@@ -83,8 +96,7 @@ impl Case {
             Radial::Gaussian => 1.0,
             Radial::Student { nu } => {
                 // ν is whole here: χ² as a sum of squares.
-                let normals = normal_matrix(nu as usize, 1, rng);
-                (nu / normals.iter().map(|x| x * x).sum::<f64>()).sqrt()
+                (nu / normal_matrix(nu as usize, 1, rng).iter().map(|x| x * x).sum::<f64>()).sqrt()
             }
             Radial::Ball => rng.random::<f64>().powf(1.0 / n as f64) / x.dot(&x).sqrt(),
         };
@@ -137,10 +149,7 @@ impl Claim for Lemma2 {
 
     fn expected(&self, params: &Params) -> VerdictKind {
         // At |v| = 1 print and correction are the same.
-        if self.at_r && params.get(LENGTH) == 1.0 {
-            return VerdictKind::Supported;
-        }
-        self.sheet().expected
+        if self.at_r && params.get(LENGTH) == 1.0 { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -164,8 +173,7 @@ impl Claim for Lemma2 {
         let phi = activation(params)?;
         let mut rng = streams.part("mixture", 0);
         let Some((case, truth)) = informative(params, phi, &mut rng)? else {
-            let reason = "the node has next to no rate";
-            return Ok(Outcome::uninformative(reason, Witness::new()));
+            return Ok(Outcome::uninformative("the node has next to no rate", Witness::new()));
         };
         let said = self.law(&case, phi);
         let mut rng = streams.part("inputs", 0);
@@ -173,10 +181,8 @@ impl Claim for Lemma2 {
         let mut measured = || case.measured(phi, samples, &mut rng);
         let (first, second) = (measured()?, measured()?);
         let product = |i: usize| (first[i] - said[i]) * (second[i] - said[i]);
-        let length2 = truth.iter().map(|t| t * t).sum::<f64>();
-        let value = (0..said.len()).map(product).sum::<f64>() / length2;
         Ok(Outcome::Value {
-            value,
+            value: (0..said.len()).map(product).sum::<f64>() / truth.iter().map(|t| t * t).sum::<f64>(),
             witness: witness! {
                 "law" => format!("{:?}", case.law.radial()), "measured" => [first, second], "said" => said,
                 "true" => truth,
@@ -191,30 +197,5 @@ impl Claim for Lemma2 {
     fn memory(&self, params: &Params) -> u64 {
         // Inputs twice, and every sample's scores.
         memory::product(&[40, params.get(INPUT_DIM) as u64, params.get(DRAWN_INPUTS) as u64])
-    }
-}
-
-impl Lemma2 {
-    /// The rate (v̇, ξ̇) as claimed, (dim + 1,).
-    fn law(&self, case: &Case, phi: Activation) -> Vec<f64> {
-        let length = case.v.dot(&case.v).sqrt();
-        let mut said = vec![0.0; case.v.len() + 1];
-        for j in 0..COMPONENTS {
-            let centre = case.centres.column(j);
-            let r = case.v.dot(&centre) + case.xi;
-            let a = case.gradients[j] * case.shares[j];
-            let (theta1, theta2) = match self.at_r {
-                true => {
-                    let (theta1, theta2) = case.law.thetas(phi, r, 1.0);
-                    (theta1 / length, theta2 / length.powi(2))
-                }
-                false => case.law.thetas(phi, r, length),
-            };
-            for ((s, x), v) in said.iter_mut().zip(&centre).zip(&case.v) {
-                *s += a * (theta1 * x + self.second * theta2 * v / length);
-            }
-            said[case.v.len()] += a * theta1;
-        }
-        said
     }
 }

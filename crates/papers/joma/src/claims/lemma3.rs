@@ -1,13 +1,7 @@
 //! Lemmas 3 and 5: integrals and derivatives of θ_1 and θ_2.
 
 use super::lemma1::homogeneous;
-use super::setting::{activation, random_law};
-use crate::quantities::{ACTIVATION, DIM};
-use crate::theory::Isotropic;
-use attnlab_core::quadrature::integrate;
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
-use rand::RngExt;
+use super::setting::*;
 
 /// Eqs. (48), (49) of Lemma 3: θ_2(b) + b θ_1(b) - θ_2(a) - a θ_1(a) = ∫_a^b θ_1.
 #[derive(Default, Serialize, Deserialize)]
@@ -19,7 +13,6 @@ pub struct Integral {
 /// The properties of F in Lemma 3: it increases and goes to +∞.
 #[derive(Serialize, Deserialize)]
 pub struct Monotone {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     slopes: Slopes,
     /// Flag of a mutant: F decreases.
@@ -96,8 +89,7 @@ impl Claim for Integral {
         // θ_1 has a kink in a derivative only where the ball ends.
         let ends = [a, (-1.0_f64).clamp(a, b), 1.0_f64.clamp(a, b), b];
         let theta1 = |r: f64| thetas(r).0;
-        let pieces = ends.windows(2);
-        let integral: f64 = pieces.map(|w| integrate(theta1, w[0], w[1], 0.5, ACCURACY)).sum();
+        let integral: f64 = ends.windows(2).map(|w| integrate(theta1, w[0], w[1], 0.5, ACCURACY)).sum();
         let witness = witness! { "law" => format!("{:?}", law.radial()), "from" => a, "to" => b };
         Ok(Outcome::equal(f(b) - f(a), integral, TOLERANCE, witness))
     }
@@ -113,8 +105,7 @@ impl Claim for Monotone {
         vec![DIM.or(4)]
     }
 
-    /// Monotone F between two points, and F(+∞) = +∞: as |F - c_+ r| ≤ |c_+ - c_-| E|t|, F grows without bound
-    /// where it doubles with a large r.
+    /// Monotone F, and F(+∞) = +∞: as |F - c_+ r| ≤ |c_+ - c_-| E|t|, F has no bound where it doubles with r.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("lemma3", 0);
         let (law, a, b) = interval(params, &mut rng)?;
@@ -133,14 +124,12 @@ impl Claim for Monotone {
 
 /// Step of the five-point differences.
 const STEP: f64 = 2e-3;
-/// Their error: STEP⁴/30 = 5e-13 times the fifth derivatives, below 1e5 for a ball of 12 dimensions near its end, and
-/// quadratures of 1e-11 over STEP.
+/// Their error: STEP⁴/30 = 5e-13 times the fifth derivatives, below 1e5, and quadratures of 1e-11 over STEP.
 const SLOPE_TOLERANCE: f64 = 1e-6;
 
 /// The derivatives of θ_1 and θ_2, Lemma 5.
 #[derive(Serialize, Deserialize)]
 pub struct Lemma5 {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Factor of c_- beside c_+.
     lower: f64,
@@ -187,11 +176,10 @@ impl Claim for Lemma5 {
         let (minus, plus) = phi.slopes().unwrap_or((phi.slope(-1.0), phi.slope(1.0)));
         let factor = self.factor * (plus + self.lower * minus);
         let said = (factor * law.density(r), -factor * r * law.density(r));
-        let off = (said.0 - slope1).abs().max((said.1 - slope2).abs());
         let witness = witness! {
             "law" => format!("{:?}", law.radial()), "r" => r, "by_differences" => [slope1, slope2],
             "said" => [said.0, said.1],
         };
-        Ok(Outcome::equal(off, 0.0, SLOPE_TOLERANCE, witness))
+        Ok(Outcome::equal((said.0 - slope1).abs().max((said.1 - slope2).abs()), 0.0, SLOPE_TOLERANCE, witness))
     }
 }

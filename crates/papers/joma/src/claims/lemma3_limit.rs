@@ -1,11 +1,7 @@
 //! Lemma 3, last sentence: F vanishes at -∞.
 
 use super::lemma1::homogeneous;
-use super::setting::{activation, random_law};
-use crate::quantities::{ACTIVATION, DIM};
-use attnlab_core::quadrature::integrate;
-use attnlab_lab::prelude::*;
-use rand::RngExt;
+use super::setting::*;
 
 /// The statement F(-∞) = 0, F ≥ 0: F(r) is the integral of θ_1 over (-∞, r].
 #[derive(Default, Serialize, Deserialize)]
@@ -32,14 +28,9 @@ impl Claim for Lemma3Limit {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let lower = activation(params).map_or(f64::NAN, |phi| phi.slope(-1e3).abs());
-        vec![
-            homogeneous(params),
-            Hypothesis::new(
-                "limit",
-                "lim r theta_1(r) = 0 at -inf: c_- = 0, for laws with a mean",
-                if lower == 0.0 { 0.0 } else { -lower },
-            ),
-        ]
+        let printed = "lim r theta_1(r) = 0 at -inf: c_- = 0, for laws with a mean";
+        let margin = if lower == 0.0 { 0.0 } else { -lower };
+        vec![homogeneous(params), Hypothesis::new("limit", printed, margin)]
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -55,8 +46,7 @@ impl Claim for Lemma3Limit {
         let kink = |place: f64| (r - place).max(0.0).ln_1p();
         // θ_1 of the ball has kinks in a derivative at ±1.
         let ends = [0.0, kink(1.0), kink(-1.0), END];
-        let pieces = ends.windows(2);
-        let integral: f64 = pieces.map(|w| integrate(integrand, w[0], w[1], 0.5, ACCURACY)).sum();
+        let integral: f64 = ends.windows(2).map(|w| integrate(integrand, w[0], w[1], 0.5, ACCURACY)).sum();
         let f = law.f(slopes, r);
         let witness = witness! {
             "law" => format!("{:?}", law.radial()), "r" => r, "F" => f, "integral" => integral,

@@ -1,11 +1,7 @@
 //! Eqs. (94) to (98) and (104): the joint law of two variables of a latent tree, edges and depths unequal.
 
-use super::setting::class_law;
-use crate::quantities::CLASSES;
+use super::setting::*;
 use crate::theory::tree::{Parent, Tree};
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
-use rand::RngExt;
 
 /// The matrix (98) of two variables under their common latent ancestor.
 #[derive(Default, Serialize, Deserialize)]
@@ -35,8 +31,7 @@ struct Chains {
 impl Chains {
     fn draw(classes: usize, rng: &mut Generator) -> Result<Self> {
         let law = class_law(classes, rng);
-        let zero = (0..classes).map(|_| rng.random()).collect();
-        let mut parents = vec![Parent::Class { zero }];
+        let mut parents = vec![Parent::Class { zero: (0..classes).map(|_| rng.random()).collect() }];
         let chain = |from: usize, edges: usize, parents: &mut Vec<Parent>, rng: &mut Generator| {
             let (mut index, mut product) = (from, 1.0);
             for _ in 0..edges {
@@ -46,19 +41,10 @@ impl Chains {
             }
             (index, product)
         };
-        let edges = rng.random_range(0..=MOST_EDGES);
-        let (ancestor, _) = chain(0, edges, &mut parents, rng);
-        let mut chains = vec![];
-        for _ in 0..2 {
-            let edges = rng.random_range(1..=MOST_EDGES);
-            chains.push(chain(ancestor, edges, &mut parents, rng));
-        }
-        Ok(Chains {
-            tree: Tree::new(law, parents)?,
-            ancestor,
-            ends: [chains[0].0, chains[1].0],
-            rho: [chains[0].1, chains[1].1],
-        })
+        let (ancestor, _) = chain(0, rng.random_range(0..=MOST_EDGES), &mut parents, rng);
+        let mut next = || chain(ancestor, rng.random_range(1..=MOST_EDGES), &mut parents, rng);
+        let [(first, rho_1), (second, rho_2)] = [next(), next()];
+        Ok(Chains { tree: Tree::new(law, parents)?, ancestor, ends: [first, second], rho: [rho_1, rho_2] })
     }
 }
 
@@ -80,15 +66,13 @@ impl Claim for Pair {
         let second = if self.exchanged || self.one_rho { rho_1 } else { rho_2 };
         let mut off = 0.0_f64;
         let (mut exact, mut said) = (vec![], vec![]);
-        for a in [false, true] {
-            for b in [false, true] {
-                let [e_a, e_b] = [a, b].map(|y| if y { -1.0 } else { 1.0 });
-                let product = chains.rho[0] * chains.rho[1] * e_a * e_b;
-                let linear = first * rho_c * e_a + second * rho_c * e_b;
-                said.push(0.25 * (1.0 + product + linear));
-                exact.push(tree.probability(&[(chains.ends[0], a), (chains.ends[1], b)])?);
-                off = off.max((said[said.len() - 1] - exact[exact.len() - 1]).abs());
-            }
+        for (a, b) in iproduct!([false, true], [false, true]) {
+            let [e_a, e_b] = [a, b].map(|y| if y { -1.0 } else { 1.0 });
+            let product = chains.rho[0] * chains.rho[1] * e_a * e_b;
+            let linear = first * rho_c * e_a + second * rho_c * e_b;
+            said.push(0.25 * (1.0 + product + linear));
+            exact.push(tree.probability(&[(chains.ends[0], a), (chains.ends[1], b)])?);
+            off = off.max((said[said.len() - 1] - exact[exact.len() - 1]).abs());
         }
         let witness = witness! { "rho" => chains.rho, "rho_c" => rho_c, "exact" => exact, "said" => said };
         Ok(Outcome::equal(off, 0.0, TOLERANCE, witness))

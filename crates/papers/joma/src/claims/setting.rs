@@ -1,14 +1,16 @@
-//! Parameters, random layers and comparisons that several claims of this room share.
+//! Parameters, random layers and comparisons that several claims share, and the names of their files: `use
+//! super::setting::*;`.
 
-use crate::dynamics::{Attention, Backpropagated, Embeddings, Training};
-use crate::quantities::{ACTIVATION, BRANCHES, DEPTH, NODES, SAMPLES, SETTING, TOKENS};
-use crate::theory::{Activation, Isotropic, Radial};
-use attnlab_core::linalg::normal_matrix;
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
-use ndarray::Array2;
-use rand::RngExt;
+pub(super) use crate::dynamics::{Attention, Backpropagated, Embeddings, Training};
+pub(super) use crate::quantities::*;
+pub(super) use crate::theory::{Activation, CriticalPoint, Isotropic, Radial};
+pub(super) use attnlab_core::linalg::normal_matrix;
+pub(super) use attnlab_core::quadrature::integrate;
+pub(super) use attnlab_core::rng::Generator;
+pub(super) use attnlab_lab::prelude::*;
+pub(super) use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
+pub(super) use ndarray::Array2;
+pub(super) use rand::RngExt;
 
 /// Step size of gradient descent, and standard deviation of the start, in the authors' code of Figs. 2 and 3.
 pub(super) const FIGURE_ETA: f64 = 0.1;
@@ -16,16 +18,10 @@ pub(super) const FIGURE_SCALE: f64 = 0.01;
 
 /// The temperature of Figs. 2 and 3: 1 in the text; .5 in the authors' code, which is not in print.
 pub(super) fn figure_temperature(params: &Params) -> f64 {
-    match params.get(SETTING) {
-        "code" => 0.5,
-        _ => 1.0,
-    }
+    if params.get(SETTING) == "code" { 0.5 } else { 1.0 }
 }
 
 /// Refuses a regular tree with more than `most` tokens under a child of the root.
-///
-/// # Errors
-/// Names the depth.
 pub(super) fn affordable_tree(params: &Params, most: u64) -> Result<()> {
     let (branches, depth) = (params.get(BRANCHES) as u64, params.get(DEPTH) as u32);
     let allowed = format!("must keep branches^(depth - 1) at {most} tokens or fewer with branches = {branches}");
@@ -50,17 +46,11 @@ pub(super) fn layer_schema(activation: &'static str) -> Schema {
 }
 
 /// The activation φ.
-///
-/// # Errors
-/// Never for a name that the schema let through.
 pub(super) fn activation(params: &Params) -> Result<Activation> {
     Activation::parse(params.get(ACTIVATION))
 }
 
 /// Refuses a layer of more than `most` products of M_C and these sizes, the work of one evaluation of its rates.
-///
-/// # Errors
-/// Names the number of tokens and the largest product.
 pub(super) fn affordable(params: &Params, sizes: &[Quantity<usize>], most: usize) -> Result<()> {
     let tokens = params.get(TOKENS);
     let work = sizes.iter().fold(tokens, |work, size| work * params.get(*size));
@@ -92,8 +82,7 @@ pub(super) fn inputs(tokens: usize, samples: usize, streams: &Streams) -> Array2
     x
 }
 
-/// A layer on random inputs, with a stationary gradient of normal numbers, or of their absolute values
-/// ("positive"), or the cross-entropy of random labels.
+/// A random layer, by [`BACKPROPAGATED`] gradient: normal numbers, their absolute values, or that of random labels.
 pub(super) fn random_layer(
     attention: Attention,
     params: &Params,
@@ -101,14 +90,14 @@ pub(super) fn random_layer(
     streams: &Streams,
 ) -> Result<Training> {
     let [tokens, nodes, samples] = [TOKENS, NODES, SAMPLES].map(|size| params.get(size));
-    let gradient = if gradient == "cross-entropy" {
-        let mut rng = streams.part("labels", 0);
-        Backpropagated::CrossEntropy((0..samples).map(|_| rng.random_range(0..nodes)).collect())
-    } else if gradient == "positive" {
-        let drawn = normal_matrix(nodes, samples, &mut streams.part("gradient", 0));
-        Backpropagated::Stationary(drawn.mapv(f64::abs))
-    } else {
-        Backpropagated::Stationary(normal_matrix(nodes, samples, &mut streams.part("gradient", 0)))
+    let normal = || normal_matrix(nodes, samples, &mut streams.part("gradient", 0));
+    let gradient = match gradient {
+        "cross-entropy" => {
+            let mut rng = streams.part("labels", 0);
+            Backpropagated::CrossEntropy((0..samples).map(|_| rng.random_range(0..nodes)).collect())
+        }
+        "positive" => Backpropagated::Stationary(normal().mapv(f64::abs)),
+        _ => Backpropagated::Stationary(normal()),
     };
     Training::uniform(attention, activation(params)?, nodes, inputs(tokens, samples, streams), gradient)
 }
@@ -122,34 +111,29 @@ pub(super) fn with_coherence(training: Training, context: f64, query: f64) -> Re
     training.with_embeddings(Embeddings::coherent(tokens, context, query)?)
 }
 
-/// The state at the end of a flow, and the number of steps to it.
-pub(super) struct Trained {
-    pub end: Vec<f64>,
-    pub steps: usize,
-}
-
-/// Trains from `start` for a time, or for a number of steps, after which the flow is taken to slide along a kink of φ,
-/// where (2) has no classical solution.
-///
-/// # Errors
-/// As [`Flow::watched`].
-pub(super) fn trained(field: &dyn VectorField, start: &[f64], until: f64, most_steps: usize) -> Result<Trained> {
+/// The state at the end of a training from `start`, and the number of steps to it: for a time, or for a number of steps,
+/// after which the flow is taken to slide along a kink of φ, where (2) has no classical solution.
+pub(super) fn trained(
+    field: &dyn VectorField,
+    start: &[f64],
+    until: f64,
+    most_steps: usize,
+) -> Result<(Vec<f64>, usize)> {
     let flow = Flow { most_steps, ..Flow::new(Method::Tsit45) };
     let (mut last, mut seen) = (start.to_vec(), 0);
     let mut look = |_: f64, x: &[f64]| (last, seen) = (x.to_vec(), seen + 1);
     let path = flow.watched(field, start, &[until], Watch::steps(&mut look));
     match path {
-        Ok(path) => Ok(Trained { end: path.end().to_vec(), steps: path.steps }),
+        Ok(path) => Ok((path.end().to_vec(), path.steps)),
         // The start is seen too.
-        Err(Error::NotConverged(_)) if seen > most_steps => Ok(Trained { end: last, steps: most_steps }),
+        Err(Error::NotConverged(_)) if seen > most_steps => Ok((last, most_steps)),
         Err(error) => Err(error),
     }
 }
 
 /// A normal state (size,) of standard deviation `scale`.
 pub(super) fn normal_state(size: usize, scale: f64, streams: &Streams) -> Vec<f64> {
-    let drawn = normal_matrix(1, size, &mut streams.part("start", 0)) * scale;
-    drawn.into_raw_vec_and_offset().0
+    (normal_matrix(1, size, &mut streams.part("start", 0)) * scale).into_raw_vec_and_offset().0
 }
 
 /// One of the laws among which trials draw: all with finite θ_2, log-concave and not.

@@ -1,17 +1,12 @@
 //! Pattern superposition, Section E.4.
 
-use super::setting::probabilities;
-use crate::dynamics::Embeddings;
-use crate::quantities::PATTERN_TOKENS;
+use super::setting::*;
 use attnlab_core::linalg::haar_basis;
-use attnlab_lab::prelude::*;
-use ndarray::{Array1, Array2};
-use rand::RngExt;
+use ndarray::Array1;
 
 /// One weight that holds two patterns, each behind its own query.
 #[derive(Serialize, Deserialize)]
 pub struct Superposition {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// The sign of ξ in the weight.
     sign: f64,

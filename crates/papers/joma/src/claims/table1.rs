@@ -4,10 +4,9 @@
 //! it, paired by seed, and what it adds to the score of the same latents permuted over the classes: here at the sizes of
 //! the quick [experiment](crate::experiments::table1).
 
+use super::setting::*;
 use crate::experiments::table1::Table1;
 use crate::network::Records;
-use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
-use attnlab_lab::prelude::*;
 
 /// Change by training of the score of the latents of a layer.
 #[derive(Serialize, Deserialize)]
@@ -36,16 +35,7 @@ impl Gain {
     const fn genuine(adds: Adds) -> Self {
         Gain { adds, least: 0.0, share: 0.5 }
     }
-}
 
-/// Steps after which the task is learnt, at [`RATE`].
-const STEPS: u64 = 100;
-/// Learning rate of the script that makes the table.
-const RATE: f64 = 1e-4;
-/// Width of the network; the paper's 1024 takes half a minute per training.
-const WIDTH: usize = 128;
-
-impl Gain {
     /// The authors' generator and network, narrower.
     fn experiment(children: usize) -> Table1 {
         Table1 {
@@ -67,6 +57,13 @@ impl Gain {
         }
     }
 }
+
+/// Steps after which the task is learnt, at [`RATE`].
+const STEPS: u64 = 100;
+/// Learning rate of the script that makes the table.
+const RATE: f64 = 1e-4;
+/// Width of the network; the paper's 1024 takes half a minute per training.
+const WIDTH: usize = 128;
 
 impl Claim for Gain {
     from_sheet!(
@@ -102,13 +99,9 @@ impl Claim for Gain {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let children = params.get(CHILDREN);
-        let cell = Params::from_iter([
-            CLASSES.is(20),
-            CHILDREN.is(children),
-            LATENTS_0.is(10),
-            LATENTS_1.is(20),
-            LEARNING_RATE.is(RATE),
-        ]);
+        let sizes = [(CLASSES, 20), (CHILDREN, children), (LATENTS_0, 10), (LATENTS_1, 20)];
+        let sizes = sizes.map(|(size, number)| size.is(number)).into_iter();
+        let cell = Params::from_iter(sizes.chain([LEARNING_RATE.is(RATE)]));
         let data = Self::experiment(children).trial(&cell, streams)?;
         let ends = |name: &str| {
             let series = data.get(name).and_then(|s| s.as_array());

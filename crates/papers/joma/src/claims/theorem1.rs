@@ -4,20 +4,12 @@
 //! the share of each assumption. See [`dynamics`](crate::dynamics) for the terms.
 
 use super::lemma1::homogeneous;
-use super::setting::{
-    MOST_TRAINED, activation, affordable, layer_schema, normal_state, probabilities, random_layer, with_coherence,
-};
-use crate::dynamics::{Account, Attention, Backpropagated, Cause, Embeddings, Form, Run, Training, account};
-use crate::quantities::{BACKPROPAGATED, COHERENCE, DATA, NODES, QUERY_OVERLAP, SAMPLES, STEP, TOKENS, UNTIL};
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method};
-use ndarray::Array2;
-use rand::RngExt;
+use super::setting::*;
+use crate::dynamics::{Account, Cause, Form, Run, account};
 
 /// The invariant of one kind of attention.
 #[derive(Serialize, Deserialize)]
 pub struct Theorem1 {
-    /// Flag: it is a printed claim that is refuted or a mutant of it, by the sheet that it bears.
     misprint: bool,
     attention: Attention,
     /// Factors of the [`Form`].
@@ -37,11 +29,9 @@ pub struct Theorem1 {
 const MOST: f64 = 3.0;
 /// Relative tolerance of the integrator.
 const INTEGRATOR: f64 = 1e-12;
-/// Largest relative drift that counts as conserved: an error of [`INTEGRATOR`] in v changes v²/2 by twice as much,
-/// over at most 2000 steps that is 4e-9.
+/// Largest relative drift that counts as conserved: twice [`INTEGRATOR`] over at most 2000 steps is 4e-9.
 const CONSERVED: f64 = 1e-8;
-/// Least movement of Σ_k v_k²/2, relative to its largest value, in an informative trial: a factor that is off by
-/// CONSERVED / LEAST_MOVED = 1e-4 is then seen.
+/// Least movement of Σ_k v_k²/2, relative to its largest value: a factor off by CONSERVED / LEAST_MOVED is then seen.
 const LEAST_MOVED: f64 = 1e-4;
 /// Largest number of steps of gradient descent.
 const MOST_STEPS: f64 = 2e4;
@@ -133,18 +123,12 @@ impl Claim for Theorem1 {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
+        let [coherence, query, step] = [COHERENCE, QUERY_OVERLAP, STEP].map(|distance| -params.get(distance).abs());
+        let orthonormal = "U_C^T U_C = I: minus the inner product of two of them";
         let mut hypotheses = vec![
-            Hypothesis::new(
-                "orthonormal embeddings",
-                "U_C^T U_C = I: minus the inner product of two of them",
-                -params.get(COHERENCE),
-            ),
-            Hypothesis::new(
-                "orthogonal query",
-                "U_C^T u_m = 0: minus its largest inner product",
-                -params.get(QUERY_OVERLAP).abs(),
-            ),
-            Hypothesis::new("continuous time", "the dynamics of Eqn. 2: minus the step size", -params.get(STEP)),
+            Hypothesis::new("orthonormal embeddings", orthonormal, coherence),
+            Hypothesis::new("orthogonal query", "U_C^T u_m = 0: minus its largest inner product", query),
+            Hypothesis::new("continuous time", "the dynamics of Eqn. 2: minus the step size", step),
         ];
         if self.softmax() {
             hypotheses.push(data_of_3(params));
@@ -168,8 +152,7 @@ impl Claim for Theorem1 {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (training, start) = self.layer(params, streams)?;
         let (until, run) = (params.get(UNTIL), self.run(params));
-        let form = Form { squares: self.squares, mean: self.mean };
-        let account = account(&training, &start, until, MOST, run, form)?;
+        let account = account(&training, &start, until, MOST, run, Form { squares: self.squares, mean: self.mean })?;
         if account.weights_moved < LEAST_MOVED {
             let reason = "the weights hardly move: dead nodes, or a short time";
             return Ok(Outcome::uninformative(reason, evidence(&account)));
@@ -180,13 +163,12 @@ impl Claim for Theorem1 {
 
 /// The hypotheses of (3) on the data.
 fn data_of_3(params: &Params) -> Hypothesis {
-    let printed = "b̄ is constant and E[g h' b b^T] v_k = b̄ E[g h' b]^T v_k for every k";
     let margin = match params.get(DATA) {
         // The gradient of these data is made for a constant slope h'.
         "exact" => homogeneous(params).margin,
         _ => -1.0,
     };
-    Hypothesis::new("data of (3)", printed, margin)
+    Hypothesis::new("data of (3)", "b̄ is constant and E[g h' b b^T] v_k = b̄ E[g h' b]^T v_k for every k", margin)
 }
 
 /// A layer on data on which both hypotheses of (3) hold at all times: sample l is the token l alone, with probability
@@ -197,15 +179,8 @@ fn exact_layer(params: &Params, streams: &Streams) -> Result<Training> {
     let mut rng = streams.part("exact", 0);
     let p = probabilities(tokens, 0.1, &mut rng);
     let scale: Vec<f64> = (0..nodes).map(|_| 0.1 + rng.random::<f64>()).collect();
-    let gradient = Array2::from_shape_fn((nodes, tokens), |(k, l)| scale[k] / p[l].sqrt());
-    Training::new(
-        Attention::Softmax,
-        activation(params)?,
-        nodes,
-        Array2::eye(tokens),
-        p,
-        Backpropagated::Stationary(gradient),
-    )
+    let gradient = Backpropagated::Stationary(Array2::from_shape_fn((nodes, tokens), |(k, l)| scale[k] / p[l].sqrt()));
+    Training::new(Attention::Softmax, activation(params)?, nodes, Array2::eye(tokens), p, gradient)
 }
 
 /// The drift and the share of each assumption in it.

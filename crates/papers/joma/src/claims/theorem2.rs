@@ -1,19 +1,13 @@
 //! Theorem 2: a linear activation under exp attention, trained from zero.
 
-use super::setting::{MOST_OF_NODE, affordable, inputs};
-use crate::dynamics::{Attention, Backpropagated, Training};
-use crate::quantities::{SAMPLES, TOKENS};
-use crate::theory::{Activation, linear};
-use attnlab_core::linalg::normal_matrix;
+use super::setting::*;
+use crate::theory::linear;
 use attnlab_lab::experiment::draw::ends;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use std::f64::consts::SQRT_2;
 
 /// A statement of Theorem 2 on a trained layer.
 #[derive(Serialize, Deserialize)]
 pub struct Theorem2 {
-    /// The statement whose sheet it bears: for a mutant, the one that it belongs to.
     statement: Statement,
     /// Scale of v in erf(v/scale)/Δ, which is the same for all tokens.
     scale: f64,
@@ -97,24 +91,20 @@ pub(super) fn largest_place(delta: &[f64]) -> usize {
     (0..delta.len()).max_by(|a, b| delta[*a].abs().total_cmp(&delta[*b].abs())).unwrap_or(0)
 }
 
-/// The outcome of the remark: how far the time of the blow-up and the places of the others are off, both
-/// relative.
+/// The outcome of the remark: how far the time of the blow-up and the places of the others are off, both relative.
 fn winner(layer: &Training, flow: &Flow, delta: &[f64], said: f64) -> Result<Outcome> {
     let largest = |x: &[f64]| x[..delta.len()].iter().fold(0.0_f64, |m, x| m.max(x.abs()));
     let event = |x: &[f64]| BLOWN_UP - largest(x);
-    let watch = Watch::until(&event);
-    let path = flow.watched(layer, &layer.zero(), &[2.0 * linear::blow_up(delta)], watch)?;
+    let path = flow.watched(layer, &layer.zero(), &[2.0 * linear::blow_up(delta)], Watch::until(&event))?;
     let Some((time, state)) = &path.event else {
-        let witness = witness! { "largest" => largest(path.end()) };
-        return Ok(Outcome::Event { holds: false, witness });
+        return Ok(Outcome::Event { holds: false, witness: witness! { "largest" => largest(path.end()) } });
     };
     let most = delta.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
     let v = layer.weights(state);
     let limit = |d: f64| SQRT_2 * linear::inverse_erf(d / most);
     let mut off = (time / said - 1.0).abs();
-    let others = v.iter().zip(delta).filter(|(_, d)| d.abs() < most);
     // The limits in the units of the integral, in which all components are equally far from them.
-    for (v, d) in others {
+    for (v, d) in v.iter().zip(delta).filter(|(_, d)| d.abs() < most) {
         off = off.max((libm::erf(v / SQRT_2) - libm::erf(limit(*d) / SQRT_2)).abs());
     }
     let witness = witness! { "time" => time, "said" => said, "v" => v.column(0).to_vec() };

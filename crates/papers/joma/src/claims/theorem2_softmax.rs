@@ -3,13 +3,9 @@
 //! With A[i] the same for all samples, $\dot v = \Delta \circ e^z / A(t)$; with b̄ of equal entries, (17) gives
 //! $z_l = v_l^2/2 - \|v\|^2/(2M_C)$, so that $\dot v_l = \Delta_l e^{v_l^2/2}$ times a factor that all tokens share.
 
-use super::setting::{MOST_OF_NODE, affordable, inputs, met};
+use super::setting::*;
 use super::theorem2::largest_place;
-use crate::quantities::{MEAN_ATTENTION, NORMALIZER, SAMPLES, TOKENS};
-use attnlab_core::linalg::normal_matrix;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
-use ndarray::{Array1, Array2};
+use ndarray::Array1;
 use std::f64::consts::SQRT_2;
 
 /// The invariant of Theorem 2 along (11) and (17) for a linear activation.
@@ -55,8 +51,7 @@ impl VectorField for Remark {
         let e = Array1::from_iter(z.iter().map(|z| z.exp()));
         let mut normalizers = self.x.t().dot(&e);
         if self.common {
-            let mean = normalizers.sum() / n as f64;
-            normalizers.fill(mean);
+            normalizers.fill(normalizers.sum() / n as f64);
         }
         let v_rate = self.x.dot(&(&self.gradient / &normalizers)) * &e;
         let mean = match &self.mean {
@@ -75,12 +70,8 @@ impl Claim for Theorem2Softmax {
     from_sheet!("joma.theorem2_softmax", trials = 20);
 
     fn schema(&self) -> Schema {
-        vec![
-            TOKENS.within(Domain::Whole(2, 200)).or(6),
-            SAMPLES.or(9),
-            NORMALIZER.or("common"),
-            MEAN_ATTENTION.or("equal"),
-        ]
+        let tokens = TOKENS.within(Domain::Whole(2, 200)).or(6);
+        vec![tokens, SAMPLES.or(9), NORMALIZER.or("common"), MEAN_ATTENTION.or("equal")]
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -110,16 +101,11 @@ impl Claim for Theorem2Softmax {
             mean[0] *= 1.0 + self.excess;
             mean
         };
-        let field = Remark {
-            x,
-            gradient,
-            common: params.get(NORMALIZER) == "common",
-            mean: (params.get(MEAN_ATTENTION) == "equal").then(equal_mean),
-        };
+        let mean = (params.get(MEAN_ATTENTION) == "equal").then(equal_mean);
+        let field = Remark { x, gradient, common: params.get(NORMALIZER) == "common", mean };
         let event = |x: &[f64]| READ_AT - x[..tokens].iter().fold(0.0_f64, |m, v| m.max(v.abs()));
         let flow = Flow::new(Method::Tsit45).within(1e-12);
-        let start = vec![0.0; field.dim()];
-        let path = flow.watched(&field, &start, &[UNTIL], Watch::until(&event))?;
+        let path = flow.watched(&field, &vec![0.0; field.dim()], &[UNTIL], Watch::until(&event))?;
         let (time, end) = match &path.event {
             Some((time, state)) => (*time, state.clone()),
             None => (UNTIL, path.end().to_vec()),

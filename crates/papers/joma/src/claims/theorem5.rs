@@ -1,16 +1,11 @@
-//! Theorem 5: how often two tokens of a latent tree appear together, by the height of their common
-//! latent ancestor.
+//! Theorem 5: how often two tokens of a latent tree appear together, by the height of their common latent ancestor.
 //!
-//! A trial draws the class law, the law of the root's child, the correlation ρ and the height, and compares the
-//! formula with the exact probability of the whole tree, message by message. The proof is right up
-//! to (100); from (101) on it writes $(1 + p_{k|0})/2$ for the probability $p_{k|0}$, as if that were a
-//! correlation. See [`tree`](crate::theory::tree).
+//! A trial draws the class law, the law of the root's child, the correlation ρ and the height, and compares the formula
+//! with the tree's exact probability, by messages. The proof is right up to (100); from (101) on it writes $(1 +
+//! p_{k|0})/2$ for the probability $p_{k|0}$, as if that were a correlation. See [`tree`](crate::theory::tree).
 
-use super::setting::{affordable_tree, class_law};
-use crate::quantities::{BRANCHES, CLASSES, DEPTH};
+use super::setting::*;
 use crate::theory::tree::{Tree, cooccurrence, cooccurrence_printed};
-use attnlab_lab::prelude::*;
-use rand::RngExt;
 
 /// Most tokens of a tree.
 const MOST_TOKENS: u64 = 1 << 16;
@@ -18,7 +13,6 @@ const MOST_TOKENS: u64 = 1 << 16;
 /// The probability P[y_l = 1 | y_m = 1] of two tokens whose common latent ancestor is at height H.
 #[derive(Serialize, Deserialize)]
 pub struct Cooccurrence {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Flag: a correlation stands in place of the probability.
     corrected: bool,
@@ -44,8 +38,7 @@ impl Claim for Cooccurrence {
     from_sheet!(self, if self.printed { sheet!("joma.theorem5") } else { sheet!("joma.theorem5_corrected") });
 
     fn schema(&self) -> Schema {
-        let depth = DEPTH.within(Domain::Whole(2, 16));
-        vec![depth.or(6), BRANCHES.or(2), CLASSES.or(3)]
+        vec![DEPTH.within(Domain::Whole(2, 16)).or(6), BRANCHES.or(2), CLASSES.or(3)]
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -67,9 +60,7 @@ impl Claim for Cooccurrence {
         let exact = tree.cooccurrence(first, first + branches.pow(height - 1))?;
         let formula = if self.corrected { cooccurrence } else { cooccurrence_printed };
         let said_classes = if self.uniform { vec![1.0 / classes.len() as f64; classes.len()] } else { classes };
-        let said_height = height + self.shift;
-        let said_rho = self.factor * rho;
-        let said = formula(said_rho, depth + self.shift, said_height, &said_classes, &zero)?;
+        let said = formula(self.factor * rho, depth + self.shift, height + self.shift, &said_classes, &zero)?;
         let witness = witness! { "rho" => rho, "height" => height, "formula" => said, "exact" => exact };
         Ok(Outcome::equal(said, exact, ROUNDING / tree.probability(&[(first, true)])?, witness))
     }

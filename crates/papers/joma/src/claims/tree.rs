@@ -1,13 +1,11 @@
 //! Lemmas 8 and 9 on latent trees, and Eq. (8).
 
+use super::setting::*;
 use crate::theory::tree::{Parent, Tree, cooccurrence};
-use attnlab_lab::prelude::*;
-use rand::RngExt;
 
 /// A statement on the tree's matrices M(ρ), or the limit (8).
 #[derive(Serialize, Deserialize)]
 pub struct TreeLaw {
-    /// The statement whose sheet it bears: for a mutant, the one that it belongs to.
     statement: Statement,
     /// Flag of a mutant of Lemma 8: ρ_1 + ρ_2 for the product.
     sum: bool,
@@ -36,6 +34,46 @@ impl TreeLaw {
     pub const LIMIT: Self = TreeLaw { statement: Statement::Limit, ..Self::LEMMA8 };
     /// Eq. (8) with its next term.
     pub const LIMIT_CORRECTED: Self = TreeLaw { statement: Statement::LimitCorrected, next: 1.0, ..Self::LEMMA8 };
+
+    fn lemma8(&self, a: f64, b: f64) -> Outcome {
+        let product = if self.sum { a + b } else { (1.0 + self.change) * a * b };
+        let (first, second) = (m(a), m(b));
+        let columns = [0, 1].map(|j| apply(&first, [second[0][j], second[1][j]]));
+        let said = m(product);
+        let entries = (0..4).map(|i| (columns[i % 2][i / 2], said[i / 2][i % 2]));
+        let ones = apply(&first, [1.0, 1.0]).map(|x| (x, 1.0));
+        let vector = apply(&first, p(b)).into_iter().zip(p(product));
+        let pairs = entries.chain(ones).chain(vector).chain([(first[0][1], first[1][0])]);
+        Outcome::equal(off(pairs), 0.0, LEMMA8_TOLERANCE, witness! { "rho" => [a, b] })
+    }
+
+    fn lemma9(&self, chain: &[f64]) -> Result<Outcome> {
+        let length = chain.len();
+        let mut parents = vec![Parent::Class { zero: vec![0.3] }];
+        parents.extend(chain.iter().enumerate().map(|(index, rho): (usize, &f64)| Parent::Latent { index, rho: *rho }));
+        let tree = Tree::new(vec![1.0], parents)?;
+        let edges = if self.short { &chain[..length - 1] } else { chain };
+        let said = m((1.0 + self.change) * edges.iter().product::<f64>());
+        let mut pairs = vec![];
+        for parent in [false, true] {
+            let given = tree.probability(&[(0, parent)])?;
+            for child in [false, true] {
+                let exact = tree.probability(&[(0, parent), (length, child)])? / given;
+                pairs.push((exact, said[usize::from(child)][usize::from(parent)]));
+            }
+        }
+        Ok(Outcome::equal(off(pairs), 0.0, LEMMA9_TOLERANCE, witness! { "rho" => chain }))
+    }
+
+    fn limit(&self, depth: u32, height: u32) -> Result<Outcome> {
+        let (l, h) = (f64::from(depth), f64::from(height));
+        let exact = cooccurrence(1.0 - EPSILON, depth, height, &[1.0], &[1.0 - 0.5 * EPSILON])?;
+        let next = EPSILON * h * (2.0 * h - l) / (2.0 * l);
+        let said = 1.0 - h / l + self.next * next;
+        let witness = witness! { "L" => depth, "H" => height, "exact" => exact, "said" => said };
+        // The expansion runs in powers of Lε.
+        Ok(Outcome::at_most((exact - said).abs(), (l * EPSILON).powi(2), LIMIT_ROUNDING, witness))
+    }
 }
 
 type Matrix = [[f64; 2]; 2];
@@ -101,50 +139,3 @@ const LEMMA9_TOLERANCE: f64 = 1e-14;
 const EPSILON: f64 = 1e-4;
 /// Rounding error of (8): numbers up to 1 over 1 - ρ^L ρ_0 ≥ EPSILON, which costs four digits.
 const LIMIT_ROUNDING: f64 = 1e-11;
-
-impl TreeLaw {
-    fn lemma8(&self, a: f64, b: f64) -> Outcome {
-        let product = if self.sum { a + b } else { (1.0 + self.change) * a * b };
-        let (first, second) = (m(a), m(b));
-        let columns = [0, 1].map(|j| apply(&first, [second[0][j], second[1][j]]));
-        let said = m(product);
-        let entries = (0..4).map(|i| (columns[i % 2][i / 2], said[i / 2][i % 2]));
-        let ones = apply(&first, [1.0, 1.0]).map(|x| (x, 1.0));
-        let vector = apply(&first, p(b)).into_iter().zip(p(product));
-        let symmetric = [(first[0][1], first[1][0])];
-        let pairs = entries.chain(ones).chain(vector).chain(symmetric);
-        Outcome::equal(off(pairs), 0.0, LEMMA8_TOLERANCE, witness! { "rho" => [a, b] })
-    }
-
-    fn lemma9(&self, chain: &[f64]) -> Result<Outcome> {
-        let length = chain.len();
-        let mut parents = vec![Parent::Class { zero: vec![0.3] }];
-        let edge = |(index, rho): (usize, &f64)| Parent::Latent { index, rho: *rho };
-        parents.extend(chain.iter().enumerate().map(edge));
-        let tree = Tree::new(vec![1.0], parents)?;
-        let edges = if self.short { &chain[..length - 1] } else { chain };
-        let said = m((1.0 + self.change) * edges.iter().product::<f64>());
-        let mut pairs = vec![];
-        for parent in [false, true] {
-            let given = tree.probability(&[(0, parent)])?;
-            for child in [false, true] {
-                let exact = tree.probability(&[(0, parent), (length, child)])? / given;
-                pairs.push((exact, said[usize::from(child)][usize::from(parent)]));
-            }
-        }
-        let witness = witness! { "rho" => chain };
-        Ok(Outcome::equal(off(pairs), 0.0, LEMMA9_TOLERANCE, witness))
-    }
-
-    fn limit(&self, depth: u32, height: u32) -> Result<Outcome> {
-        let (l, h) = (f64::from(depth), f64::from(height));
-        let zero = [1.0 - 0.5 * EPSILON];
-        let exact = cooccurrence(1.0 - EPSILON, depth, height, &[1.0], &zero)?;
-        let next = EPSILON * h * (2.0 * h - l) / (2.0 * l);
-        let said = 1.0 - h / l + self.next * next;
-        let witness = witness! { "L" => depth, "H" => height, "exact" => exact, "said" => said };
-        // The expansion runs in powers of Lε.
-        let bound = (l * EPSILON).powi(2);
-        Ok(Outcome::at_most((exact - said).abs(), bound, LIMIT_ROUNDING, witness))
-    }
-}

@@ -81,8 +81,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let entry = entries.iter().find(|e: &&Entry| e.id == JomaWeights::ID);
     let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
     let experiment = entry.configure(false, None, &set)?;
-    let how = (args.seed, args.rows);
-    let rows = folder::keep(entry, &*experiment, how, &args.out, out)?;
+    let rows = folder::keep(entry, &*experiment, (args.seed, args.rows), &args.out, out)?;
     table(&rows, out)?;
     Ok(Status::Expected)
 }
@@ -108,8 +107,7 @@ fn tensors(args: &Args, first: &Checkpoint) -> Result<Vec<String>> {
         kinds[..shown].join(", "),
         if shown < total { ", .." } else { "" },
     );
-    let pattern = idle.map_or("the names of MLPs", |p| p);
-    Err(Error::invalid("tensors", pattern, allowed))
+    Err(Error::invalid("tensors", idle.map_or("the names of MLPs", |p| p), allowed))
 }
 
 /// Prints one line per matrix and checkpoint.
@@ -118,8 +116,7 @@ fn table(rows: &[Row], out: &mut Out) -> Result<()> {
         let [step, rank, chance, permuted, moved, tensor] = cells;
         format!("{step:>9}  {rank:>11}  {chance:>9}  {permuted:>9}  {moved:>9}  {tensor}")
     };
-    let names = ["step", "stable rank", "chance", "permuted", "W - W(0)", "matrix"];
-    out.line(&line(names))?;
+    out.line(&line(["step", "stable rank", "chance", "permuted", "W - W(0)", "matrix"]))?;
     for row in rows {
         let permuted = row.series("permuted")?;
         let mean = permuted.iter().sum::<f64>() / permuted.len() as f64;

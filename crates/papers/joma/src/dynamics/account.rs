@@ -48,8 +48,7 @@ pub struct Account {
     /// The share of the drift of the [derived](Form::DERIVED) form at the end that each cause adds: the
     /// size of its term over the sum of sizes (Euclidean norms); zeros without drift.
     pub shares: [f64; 5],
-    /// Distance of the sum of the terms from the drift, over the scale: the error of the integrator (0 for
-    /// descent, whose remainder is its own cause).
+    /// Distance of the sum of the terms from the drift, over the scale: the error of the integrator; 0 for descent.
     pub unexplained: f64,
     /// End of the run: time, and the state of [`Training`].
     pub end: (f64, Vec<f64>),
@@ -62,8 +61,7 @@ pub struct Account {
 impl Account {
     /// The assumption with the largest share of the drift.
     pub fn main_cause(&self) -> Cause {
-        let largest = (0..5).max_by(|a, b| self.shares[*a].total_cmp(&self.shares[*b]));
-        Cause::ALL[largest.unwrap_or(0)]
+        Cause::ALL[(0..5).max_by(|a, b| self.shares[*a].total_cmp(&self.shares[*b])).unwrap_or(0)]
     }
 }
 
@@ -127,8 +125,7 @@ pub fn account(training: &Training, start: &[f64], until: f64, most: f64, run: R
     let most_steps = training.affordable_steps();
     let path = match run {
         Run::Flow(flow) => {
-            let flow = Flow { most_steps: flow.most_steps.min(most_steps), ..flow };
-            flow.watched(&field, &from, &[until], watch)
+            Flow { most_steps: flow.most_steps.min(most_steps), ..flow }.watched(&field, &from, &[until], watch)
         }
         Run::Descent(eta) => descend(&field, &from, eta, &[until], watch),
     };
@@ -153,12 +150,11 @@ pub fn account(training: &Training, start: &[f64], until: f64, most: f64, run: R
     };
     let sizes: Vec<f64> = terms.iter().map(norm).chain([steps_term]).collect();
     let sum: f64 = sizes.iter().sum();
-    let share = |i: usize| if sum > 0.0 { sizes[i] / sum } else { 0.0 };
     Ok(Account {
         drift: drift / scale.max(f64::MIN_POSITIVE),
         moved,
         weights_moved: weights_moved / scale.max(f64::MIN_POSITIVE),
-        shares: std::array::from_fn(share),
+        shares: std::array::from_fn(|i: usize| if sum > 0.0 { sizes[i] / sum } else { 0.0 }),
         unexplained,
         end: (time, state.to_vec()),
         slides,
@@ -228,8 +224,7 @@ impl VectorField for Accounted<'_> {
                 mixed.scaled_add(c[k] * b.dot(&v_k), b);
                 gamma += c[k];
             }
-            let beyond = context.t().dot(&context.dot(&s_k)) - &s_k;
-            terms[0] -= &self.along(&beyond, v_k);
+            terms[0] -= &self.along(&(context.t().dot(&context.dot(&s_k)) - &s_k), v_k);
             terms[1] -= &self.along(&(&overlap * gamma), v_k);
             if t.attention == Attention::Softmax {
                 let inner = s_k.dot(&v_k);

@@ -19,8 +19,7 @@ impl Embeddings {
         Embeddings { context: axes.slice(s![.., ..tokens]).to_owned(), query: axes.column(tokens).to_owned() }
     }
 
-    /// Unit vectors any two contextual ones of which have the same inner product `context`, and whose
-    /// inner product with the query is `query`.
+    /// Unit vectors: contextual ones have the inner product `context` with each other and `query` with the query.
     ///
     /// # Errors
     /// Inner products that no unit vectors have.

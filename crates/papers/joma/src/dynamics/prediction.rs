@@ -32,16 +32,13 @@ impl<'a> Prediction<'a> {
         Self::with(training, start, training.mean_scores(start), false)
     }
 
-    /// The prediction as the authors' code has it: b̄ at z = 0, and the norm of w_k, its part along the query
-    /// included.
+    /// The prediction as the authors' code has it: b̄ at z = 0, and the norm of w_k, its part along the query included.
     pub fn of_code(training: &'a Training, start: &[f64]) -> Self {
-        let mean = training.mean_scores(&training.zero());
-        Self::with(training, start, mean, true)
+        Self::with(training, start, training.mean_scores(&training.zero()), true)
     }
 
     fn with(training: &'a Training, start: &[f64], mean: Array1<f64>, whole_norm: bool) -> Self {
-        let constant = Array1::zeros(training.tokens());
-        Prediction { training, mean, whole_norm, constant }.with_constant(start)
+        Prediction { training, mean, whole_norm, constant: Array1::zeros(training.tokens()) }.with_constant(start)
     }
 
     /// The same prediction with c from this start.
@@ -51,8 +48,7 @@ impl<'a> Prediction<'a> {
         self
     }
 
-    /// The prediction with entry l of b̄ taken from token l + `by`, cyclically: a control, which has the sizes of b̄ but not
-    /// its places.
+    /// The prediction with entry l of b̄ taken from token l + `by`: a control with the sizes of b̄ in other places.
     pub fn moved_on(mut self, by: usize, start: &[f64]) -> Self {
         let tokens = self.mean.len();
         self.mean = Array1::from_shape_fn(tokens, |l| self.mean[(l + by) % tokens]);
@@ -61,7 +57,7 @@ impl<'a> Prediction<'a> {
 
     /// The parts ẑ_1 and ẑ_2 at a state, (M_C,) each.
     pub fn parts(&self, state: &[f64]) -> (Array1<f64>, Array1<f64>) {
-        let scale = 0.5 / self.training.temperature();
+        let scale = 0.5 / self.training.temperature;
         let v = self.training.weights(state);
         let squares = v.mapv(|v| v * v).sum_axis(Axis(1)) * scale;
         let mut length2: f64 = v.iter().map(|v| v * v).sum();
@@ -77,12 +73,8 @@ impl<'a> Prediction<'a> {
         let (first, second) = self.parts(state);
         let whole = &(&first + &second) + &self.constant;
         let off = &z - &whole;
-        Agreement {
-            whole: correlation(&z, &whole),
-            squares: correlation(&z, &first),
-            norm: correlation(&z, &second),
-            amplitude: (off.dot(&off) / z.dot(&z)).sqrt(),
-        }
+        let [whole, squares, norm] = [&whole, &first, &second].map(|part| correlation(&z, part));
+        Agreement { whole, squares, norm, amplitude: (off.dot(&off) / z.dot(&z)).sqrt() }
     }
 
     /// Total variation between the mean attention and b̄.

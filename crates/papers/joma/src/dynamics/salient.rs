@@ -60,14 +60,12 @@ impl Salient {
 
     /// The weights v of a state ℓ.
     pub fn weights(&self, state: &[f64]) -> Vec<f64> {
-        let v = |(mu, l): (&f64, &f64)| -mu * (-l).exp_m1();
-        self.mu.iter().zip(state).map(v).collect()
+        self.mu.iter().zip(state).map(|(mu, l): (&f64, &f64)| -mu * (-l).exp_m1()).collect()
     }
 
     /// The state ℓ of weights v, each strictly between 0 and its target or 0 itself.
     pub fn state(&self, v: &[f64]) -> Vec<f64> {
-        let l = |(mu, v): (&f64, &f64)| -(-v / mu).ln_1p();
-        self.mu.iter().zip(v).map(l).collect()
+        self.mu.iter().zip(v).map(|(mu, v): (&f64, &f64)| -(-v / mu).ln_1p()).collect()
     }
 }
 
@@ -79,10 +77,7 @@ impl VectorField for Salient {
     fn rate(&self, x: &[f64], out: &mut [f64]) {
         let v = self.weights(x);
         for (o, v) in out.iter_mut().zip(&v) {
-            *o = match self.feedback {
-                Feedback::None => 1.0,
-                _ => (v * v / self.temperature).exp(),
-            };
+            *o = if self.feedback == Feedback::None { 1.0 } else { (v * v / self.temperature).exp() };
         }
         if self.feedback == Feedback::Softmax {
             let sum: f64 = out.iter().sum();

@@ -10,17 +10,11 @@ pub fn minus(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// Computes the change of a series by training, last entry minus first, by seed.
-///
-/// # Errors
-/// When a row has no such series.
 pub fn gains(cell: &[Row], name: &str) -> Result<Vec<f64>> {
     Ok(minus(&lasts(cell, name)?, &firsts(cell, name)?))
 }
 
 /// Counts the cells where the mean of `values` over the seeds, with its interval, has a property.
-///
-/// # Errors
-/// The first error of `values`, and when a cell has fewer than two.
 pub fn count(
     cells: &[&[Row]],
     values: impl Fn(&[Row]) -> Result<Vec<f64>>,

@@ -3,12 +3,10 @@
 use attnlab_core::linalg::Real;
 use rayon::prelude::*;
 
-/// Entries that one task updates or sums. Sums of squares are taken by such blocks, so that they do not depend on
-/// the number of threads.
+/// Entries that one task updates or sums. Sums of squares by such blocks do not depend on the number of threads.
 const BLOCK: usize = 1 << 14;
 
-/// Adam (Kingma, Ba 2015) with β = (.9, .999) and ε = 1e-8, the weight decay added to the gradient (L2), as in
-/// PyTorch's `Adam`.
+/// Adam (Kingma, Ba 2015) with β = (.9, .999) and ε = 1e-8, weight decay added to the gradient, as in PyTorch's.
 #[derive(Clone, Debug)]
 pub struct Adam<T> {
     /// Learning rate.
@@ -62,8 +60,7 @@ impl<T: Real> Adam<T> {
             .zip(self.first.par_chunks_mut(BLOCK))
             .zip(self.second.par_chunks_mut(BLOCK))
             .for_each(|(((parameters, gradient), first), second)| {
-                let moments = first.iter_mut().zip(second);
-                for ((x, g), (m, v)) in parameters.iter_mut().zip(gradient).zip(moments) {
+                for ((x, g), (m, v)) in parameters.iter_mut().zip(gradient).zip(first.iter_mut().zip(second)) {
                     let g = *g + decay * *x;
                     *m = b1 * *m + c1 * g;
                     *v = b2 * *v + c2 * g * g;

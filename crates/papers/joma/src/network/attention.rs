@@ -16,13 +16,6 @@ pub struct AttentionPass<T> {
     masks: Option<Vec<Array2<T>>>,
 }
 
-/// Derivatives by queries, keys and values.
-pub struct Derivatives<T> {
-    pub query: Array2<T>,
-    pub key: Array2<T>,
-    pub value: Array2<T>,
-}
-
 impl<T: Real> AttentionPass<T> {
     /// Computes the weights and returns them with the weighted values, (d, T).
     pub fn forward(
@@ -32,13 +25,12 @@ impl<T: Real> AttentionPass<T> {
         spans: &[Span],
         dropout: Option<&mut Dropout>,
     ) -> (Self, Array2<T>) {
-        let scale = scale(&query);
         let weights: Vec<Array2<T>> = spans
             .par_iter()
             .map(|span| {
                 let columns = s![.., span.start..span.end];
                 let (keys, queries) = (key.slice(columns), query.slice(columns));
-                let mut scores = multiply(scale, keys.t(), queries);
+                let mut scores = multiply(scale(&query), keys.t(), queries);
                 causal_softmax(&mut scores, T::of_f64(span.repeats));
                 scores
             })
@@ -48,11 +40,7 @@ impl<T: Real> AttentionPass<T> {
         let mixed: Vec<Array2<T>> = spans
             .par_iter()
             .enumerate()
-            .map(|(i, span)| {
-                let values = pass.value.slice(s![.., span.start..span.end]);
-                let masked = pass.masked(i);
-                multiply(T::one(), values, masked.view())
-            })
+            .map(|(i, span)| multiply(T::one(), pass.value.slice(s![.., span.start..span.end]), pass.masked(i).view()))
             .collect();
         let output = gathered(&pass.query, spans, &mixed);
         (pass, output)
@@ -60,10 +48,7 @@ impl<T: Real> AttentionPass<T> {
 
     /// Weights of sequence `i` after dropout.
     fn masked(&self, i: usize) -> Array2<T> {
-        match &self.masks {
-            Some(masks) => &self.weights[i] * &masks[i],
-            None => self.weights[i].clone(),
-        }
+        self.masks.as_ref().map_or_else(|| self.weights[i].clone(), |masks| &self.weights[i] * &masks[i])
     }
 
     /// Returns the weights of every sequence, before dropout.
@@ -72,7 +57,7 @@ impl<T: Real> AttentionPass<T> {
     }
 
     /// Computes the derivatives by queries, keys and values from that by the output.
-    pub fn backward(&self, spans: &[Span], upstream: ArrayView2<T>) -> Derivatives<T> {
+    pub fn backward(&self, spans: &[Span], upstream: ArrayView2<T>) -> [Array2<T>; 3] {
         let scale = scale(&self.query);
         let parts: Vec<[Array2<T>; 3]> = spans
             .par_iter()
@@ -80,8 +65,7 @@ impl<T: Real> AttentionPass<T> {
             .map(|(i, span)| {
                 let columns = s![.., span.start..span.end];
                 let upstream = upstream.slice(columns);
-                let masked = self.masked(i);
-                let value = multiply(T::one(), upstream, masked.t());
+                let value = multiply(T::one(), upstream, self.masked(i).t());
                 let mut scores = multiply(T::one(), self.value.slice(columns).t(), upstream);
                 if let Some(masks) = &self.masks {
                     scores *= &masks[i];
@@ -89,19 +73,17 @@ impl<T: Real> AttentionPass<T> {
                 let weights = &self.weights[i];
                 for (mut column, a) in scores.columns_mut().into_iter().zip(weights.columns()) {
                     let mean = column.dot(&a);
-                    let terms = column.iter_mut().zip(a);
-                    terms.for_each(|(g, a)| *g = *a * (*g - mean));
+                    column.iter_mut().zip(a).for_each(|(g, a)| *g = *a * (*g - mean));
                 }
                 let query = multiply(scale, self.key.slice(columns), scores.view());
                 let key = multiply(scale, self.query.slice(columns), scores.t());
                 [query, key, value]
             })
             .collect();
-        let of = |which: usize| {
+        [0, 1, 2].map(|which: usize| {
             let blocks: Vec<&Array2<T>> = parts.iter().map(|p| &p[which]).collect();
             gathered(&self.query, spans, &blocks)
-        };
-        Derivatives { query: of(0), key: of(1), value: of(2) }
+        })
     }
 }
 
@@ -129,8 +111,7 @@ fn gathered<T: Real, A: std::borrow::Borrow<Array2<T>>>(like: &Array2<T>, spans:
 /// `repeats` times. The weight of key 0 is that of all its copies together.
 fn causal_softmax<T: Real>(scores: &mut Array2<T>, repeats: T) {
     for (j, mut column) in scores.columns_mut().into_iter().enumerate() {
-        let seen = column.iter().take(j + 1);
-        let largest = seen.fold(T::neg_infinity(), |m, x| m.max(*x));
+        let largest = column.iter().take(j + 1).fold(T::neg_infinity(), |m, x| m.max(*x));
         let mut sum = T::zero();
         for (i, x) in column.iter_mut().enumerate() {
             *x = match i {

@@ -18,14 +18,8 @@ pub struct BlockPass<T> {
     dropped: Option<Array2<T>>,
     linear: bool,
     norm2: NormPass<T>,
-    masks: Option<Masks<T>>,
-}
-
-/// Dropout of a block.
-struct Masks<T> {
-    attention: Array2<T>,
-    hidden: Array2<T>,
-    upper: Array2<T>,
+    /// Dropout of the attention, of the hidden units, and of the map out of them.
+    masks: Option<[Array2<T>; 3]>,
 }
 
 impl<T: Real> BlockPass<T> {
@@ -40,10 +34,7 @@ impl<T: Real> BlockPass<T> {
     ) -> Self {
         let [query, key, value] = [slots.query, slots.key, slots.value].map(|map| linear::forward(map, flat, x.view()));
         let (attention, mixed) = AttentionPass::forward(query, key, value, spans, dropout.as_deref_mut());
-        let mut update = match slots.projection {
-            Some(map) => linear::forward(map, flat, mixed.view()),
-            None => mixed.clone(),
-        };
+        let mut update = slots.projection.map_or_else(|| mixed.clone(), |map| linear::forward(map, flat, mixed.view()));
         let attention_mask = dropout.as_deref_mut().map(|d| d.apply(&mut update));
         update += x;
         let norm1 = NormPass::forward(slots.norm1, flat, update);
@@ -53,13 +44,12 @@ impl<T: Real> BlockPass<T> {
         }
         let hidden_mask: Option<Array2<T>> = dropout.as_deref_mut().map(|d| d.mask(hidden.dim()));
         let dropped = hidden_mask.as_ref().map(|mask| &hidden * mask);
-        let upper_input = dropped.as_ref().unwrap_or(&hidden);
-        let mut update = linear::forward(slots.upper, flat, upper_input.view());
+        let mut update = linear::forward(slots.upper, flat, dropped.as_ref().unwrap_or(&hidden).view());
         let upper_mask = dropout.map(|d| d.apply(&mut update));
         update += &norm1.output;
         let norm2 = NormPass::forward(slots.norm2, flat, update);
         let masks = match (attention_mask, hidden_mask, upper_mask) {
-            (Some(attention), Some(hidden), Some(upper)) => Some(Masks { attention, hidden, upper }),
+            (Some(attention), Some(hidden), Some(upper)) => Some([attention, hidden, upper]),
             _ => None,
         };
         BlockPass { attention, mixed, norm1, hidden, dropped, linear: linear_units, norm2, masks }
@@ -80,8 +70,7 @@ impl<T: Real> BlockPass<T> {
         self.attention.weights()
     }
 
-    /// Adds the derivatives by the parameters to `gradient`, and turns the derivative by the output into that by
-    /// the input `x`.
+    /// Adds the derivatives by the parameters to `gradient`, and returns that by the input `x`.
     pub fn backward(
         &self,
         slots: &BlockSlots,
@@ -93,12 +82,12 @@ impl<T: Real> BlockPass<T> {
     ) -> Array2<T> {
         // d(norm1 + upper): the first summand takes it as it is.
         let sum = self.norm2.backward(slots.norm2, flat, upstream, gradient);
-        let masked = self.masks.as_ref().map(|m| &sum * &m.upper);
+        let masked = self.masks.as_ref().map(|[.., upper]| &sum * upper);
         let upper = masked.as_ref().unwrap_or(&sum);
         let input = self.dropped.as_ref().unwrap_or(&self.hidden);
         let mut units = linear::backward(slots.upper, flat, input.view(), upper.view(), gradient);
-        if let Some(masks) = &self.masks {
-            units *= &masks.hidden;
+        if let Some([_, hidden, _]) = &self.masks {
+            units *= hidden;
         }
         if !self.linear {
             units.zip_mut_with(&self.hidden, |g, u| {
@@ -111,16 +100,13 @@ impl<T: Real> BlockPass<T> {
         let (input, units) = (self.norm1.output.view(), units.view());
         linear::backward_into(slots.lower, flat, input, units, gradient, &mut middle);
         let sum = self.norm1.backward(slots.norm1, flat, middle, gradient);
-        let mut update = match &self.masks {
-            Some(masks) => &sum * &masks.attention,
-            None => sum.clone(),
-        };
+        let mut update = self.masks.as_ref().map_or_else(|| sum.clone(), |[attention, ..]| &sum * attention);
         if let Some(map) = slots.projection {
             update = linear::backward(map, flat, self.mixed.view(), update.view(), gradient);
         }
-        let dqkv = self.attention.backward(spans, update.view());
+        let derivatives = self.attention.backward(spans, update.view());
         let mut dx = sum;
-        for (map, derivative) in [(slots.query, dqkv.query), (slots.key, dqkv.key), (slots.value, dqkv.value)] {
+        for (map, derivative) in [slots.query, slots.key, slots.value].into_iter().zip(derivatives) {
             linear::backward_into(map, flat, x.view(), derivative.view(), gradient, &mut dx);
         }
         dx

@@ -14,24 +14,14 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Returns the number of entries.
-    pub fn len(&self) -> usize {
-        self.rows * self.columns
-    }
-
-    /// Returns `true` without entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Returns the entries in `flat`.
     pub fn slice<'a, T>(&self, flat: &'a [T]) -> &'a [T] {
-        &flat[self.start..self.start + self.len()]
+        &flat[self.start..][..self.rows * self.columns]
     }
 
     /// Returns the entries in `flat`, to be changed.
     pub fn slice_mut<'a, T>(&self, flat: &'a mut [T]) -> &'a mut [T] {
-        &mut flat[self.start..self.start + self.len()]
+        &mut flat[self.start..][..self.rows * self.columns]
     }
 
     /// Returns the matrix in `flat`: (rows, columns).
@@ -97,7 +87,8 @@ pub struct Layout {
     pub blocks: Vec<BlockSlots>,
     /// Read-out: (outputs, d).
     pub readout: LinearSlots,
-    len: usize,
+    /// Number of parameters.
+    pub(super) len: usize,
 }
 
 impl Layout {
@@ -118,18 +109,7 @@ impl Layout {
                 norm2: next.norm(d),
             })
             .collect();
-        let readout = next.linear(sizes.outputs, d, true);
-        Layout { embedding, blocks, readout, len: next.0 }
-    }
-
-    /// Returns the number of parameters.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns `true` without parameters.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
+        Layout { embedding, blocks, readout: next.linear(sizes.outputs, d, true), len: next.0 }
     }
 }
 

@@ -10,8 +10,7 @@ pub fn forward<T: Real>(slots: LinearSlots, flat: &[T], x: ArrayView2<T>) -> Arr
     let mut y = Array2::zeros((weight.nrows(), x.ncols()).f());
     gemm(T::one(), weight, x, false, y.view_mut(), Threads::All);
     if let Some(bias) = slots.bias {
-        let bias = bias.of(flat);
-        y += &bias;
+        y += &bias.of(flat);
     }
     y
 }
@@ -39,14 +38,12 @@ pub fn backward_into<T: Real>(
     dx: &mut Array2<T>,
 ) {
     let (one, threads) = (T::one(), Threads::All);
-    let dw = slots.weight.of_mut(gradient);
-    gemm(one, upstream, x.t(), true, dw, threads);
+    gemm(one, upstream, x.t(), true, slots.weight.of_mut(gradient), threads);
     if let Some(bias) = slots.bias {
         let db = bias.slice_mut(gradient);
         for column in upstream.columns() {
             db.iter_mut().zip(column).for_each(|(sum, g)| *sum += *g);
         }
     }
-    let weight = slots.weight.of(flat);
-    gemm(one, weight.t(), upstream, true, dx.view_mut(), threads);
+    gemm(one, slots.weight.of(flat).t(), upstream, true, dx.view_mut(), threads);
 }

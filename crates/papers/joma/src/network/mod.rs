@@ -1,10 +1,10 @@
 //! Post-norm transformers of JoMA's experiments, with derivatives written out.
 //!
-//! Table 1 and Figures 6 to 8 train decoders of one head: embeddings, blocks of causal attention and a ReLU
-//! layer with layer normalisation after each, and a linear read-out. Here they are in plain matrix products,
-//! f32 or f64, for two reasons. Table 1's data are a few distinct sequences, whose padding is one column with a
-//! multiplicity ([`Span::repeats`]): the same network at a fraction of the cost. And the default build, which
-//! has no framework for training, can then run the experiments.
+//! Table 1 and Figures 6 to 8 train decoders of one head: embeddings, blocks of causal attention and a ReLU layer with
+//! layer normalisation after each, and a linear read-out. Here they are plain matrix products, for two reasons. Table
+//! 1's data are a few distinct sequences, whose padding is one column with a multiplicity ([`Span::repeats`]): the same
+//! network at a fraction of the cost. And the default build, which has no framework for training, can then run the
+//! experiments.
 //!
 //! Hidden states of a batch are the columns of one matrix (d, T) over all sequences, T their total length. All
 //! parameters are one flat vector ([`Layout`] says which part is which matrix), so that the optimiser, the norm
@@ -80,16 +80,8 @@ impl Architecture {
 
     /// Returns the language model of Figures 6 and 8, whose hidden layers are as wide as its states.
     pub const fn text(vocabulary: usize, width: usize, blocks: usize) -> Self {
-        Architecture {
-            vocabulary,
-            width,
-            hidden: width,
-            blocks,
-            outputs: vocabulary,
-            projection: true,
-            positions: true,
-            linear: false,
-        }
+        let plain = Self::latents(vocabulary, width, width, blocks, vocabulary);
+        Architecture { projection: true, positions: true, ..plain }
     }
 
     /// Refuses a network without width, units, blocks or classes.
@@ -112,7 +104,7 @@ impl Architecture {
     /// Estimates the memory of a training in f32, in bytes: parameters, gradient and two moments, some twenty
     /// activations of every one of `columns` tokens, and the scores of `targets` of them.
     pub fn memory(&self, columns: usize, targets: usize) -> u64 {
-        let parameters = Layout::of(self).len() as u64;
+        let parameters = Layout::of(self).len as u64;
         let units = (self.width + self.hidden) as u64;
         memory::product(&[4, 4, parameters])
             .saturating_add(memory::product(&[4, 20, columns as u64, self.blocks as u64, units]))
@@ -127,22 +119,9 @@ pub struct Span {
     pub start: usize,
     /// One past the last column.
     pub end: usize,
-    /// Number of equal columns that the first one stands for. Without positions, k equal tokens at the beginning
-    /// of a sequence have equal hidden states under a causal mask, so one column with weight k in every softmax
-    /// is the same function with the same gradient.
+    /// Number of equal columns that the first one stands for. Without positions, k equal tokens at the beginning of a
+    /// sequence have equal hidden states under a causal mask, so one column with weight k is the same function.
     pub repeats: f64,
-}
-
-impl Span {
-    /// Returns the number of columns.
-    pub fn len(&self) -> usize {
-        self.end - self.start
-    }
-
-    /// Returns `true` without columns.
-    pub fn is_empty(&self) -> bool {
-        self.end == self.start
-    }
 }
 
 /// Sequences that pass through the network together.
@@ -193,8 +172,7 @@ impl<T: Real> Pass<T> {
         self.blocks[b].hidden()
     }
 
-    /// Returns the largest value of every hidden unit of block `b` over the columns of every sequence of the batch:
-    /// (hidden, number of sequences).
+    /// Returns the largest value of every hidden unit of block `b` over every sequence: (hidden, sequences).
     pub fn largest(&self, b: usize, batch: &Batch) -> Array2<T> {
         let hidden = self.hidden(b);
         Array2::from_shape_fn((hidden.nrows(), batch.spans.len()), |(k, n)| {
@@ -203,8 +181,7 @@ impl<T: Real> Pass<T> {
         })
     }
 
-    /// Returns the attention weights of block `b` in every sequence, each (n, n): entry (i, j) is the weight of
-    /// key i for query j.
+    /// Returns the attention weights of block `b` in every sequence, each (n, n): (i, j) is that of key i for query j.
     pub fn attention(&self, b: usize) -> impl Iterator<Item = ArrayView2<'_, T>> {
         self.blocks[b].attention()
     }
@@ -222,7 +199,7 @@ impl<T: Real> Network<T> {
     pub fn new(architecture: Architecture, start: Start, streams: &Streams) -> Result<Self> {
         architecture.validate()?;
         let layout = Layout::of(&architecture);
-        let mut parameters = vec![T::zero(); layout.len()];
+        let mut parameters = vec![T::zero(); layout.len];
         start.fill(&architecture, &layout, &mut parameters, streams);
         Ok(Network { architecture, layout, parameters })
     }
@@ -257,27 +234,15 @@ impl<T: Real> Network<T> {
         let mut blocks: Vec<BlockPass<T>> = Vec::with_capacity(self.layout.blocks.len());
         for slots in &self.layout.blocks {
             let input = blocks.last().map_or(&embedded, |block| block.output());
-            let pass = BlockPass::forward(
-                slots,
-                &self.parameters,
-                input,
-                &batch.spans,
-                self.architecture.linear,
-                dropout.as_deref_mut(),
-            );
-            blocks.push(pass);
+            let (flat, linear) = (&self.parameters, self.architecture.linear);
+            blocks.push(BlockPass::forward(slots, flat, input, &batch.spans, linear, dropout.as_deref_mut()));
         }
         Pass { embedded, mask, blocks }
     }
 
-    /// Computes the weighted cross-entropy of the targets.
-    pub fn loss(&self, batch: &Batch, targets: &Targets) -> f64 {
-        self.loss_of(&self.pass(batch, None), targets)
-    }
-
     /// Computes the weighted cross-entropy of the targets from a pass.
     pub fn loss_of(&self, pass: &Pass<T>, targets: &Targets) -> f64 {
-        targets.loss(self.layout.readout, &self.parameters, pass.last())
+        targets.weighted(&self.losses_of(pass, targets))
     }
 
     /// Computes the cross-entropy of every target from a pass.
@@ -296,10 +261,7 @@ impl<T: Real> Network<T> {
         let mut gradient = vec![T::zero(); self.parameters.len()];
         let (loss, mut upstream) = targets.backward(self.layout.readout, &self.parameters, pass.last(), &mut gradient);
         for (b, slots) in self.layout.blocks.iter().enumerate().rev() {
-            let input = match b {
-                0 => &pass.embedded,
-                _ => pass.blocks[b - 1].output(),
-            };
+            let input = if b == 0 { &pass.embedded } else { pass.blocks[b - 1].output() };
             upstream = pass.blocks[b].backward(slots, &self.parameters, input, &batch.spans, upstream, &mut gradient);
         }
         if let Some(mask) = &pass.mask {

@@ -21,14 +21,12 @@ impl<T: Real> NormPass<T> {
     /// Normalises every column of `x` (d, T).
     pub fn forward(slots: NormSlots, flat: &[T], x: Array2<T>) -> Self {
         let d = T::of_f64(x.nrows() as f64);
-        let epsilon = T::of_f64(EPSILON);
         let mut normalised = x;
         let mut inverse = Vec::with_capacity(normalised.ncols());
         for mut column in normalised.columns_mut() {
             let mean = column.sum() / d;
             column.mapv_inplace(|x| x - mean);
-            let variance = column.fold(T::zero(), |sum, x| sum + *x * *x) / d;
-            let scale = T::one() / (variance + epsilon).sqrt();
+            let scale = T::one() / (column.fold(T::zero(), |sum, x| sum + *x * *x) / d + T::of_f64(EPSILON)).sqrt();
             column.mapv_inplace(|x| x * scale);
             inverse.push(scale);
         }
@@ -37,17 +35,14 @@ impl<T: Real> NormPass<T> {
         NormPass { normalised, inverse, output }
     }
 
-    /// Adds the derivatives by gain and shift to `gradient`, and turns the derivative by the output into that by
-    /// the input.
+    /// Adds the derivatives by gain and shift to `gradient`, and returns that by the input.
     pub fn backward(&self, slots: NormSlots, flat: &[T], mut upstream: Array2<T>, gradient: &mut [T]) -> Array2<T> {
         let d = T::of_f64(upstream.nrows() as f64);
         for (column, normalised) in upstream.columns().into_iter().zip(self.normalised.columns()) {
-            let gain = slots.gain.slice_mut(gradient).iter_mut();
-            for ((sum, g), x) in gain.zip(column).zip(normalised) {
+            for ((sum, g), x) in slots.gain.slice_mut(gradient).iter_mut().zip(column).zip(normalised) {
                 *sum += *g * *x;
             }
-            let shift = slots.shift.slice_mut(gradient).iter_mut();
-            for (sum, g) in shift.zip(column) {
+            for (sum, g) in slots.shift.slice_mut(gradient).iter_mut().zip(column) {
                 *sum += *g;
             }
         }
@@ -56,8 +51,7 @@ impl<T: Real> NormPass<T> {
         for ((mut column, x), scale) in columns.zip(self.normalised.columns()).zip(&self.inverse) {
             let mean = column.sum() / d;
             let along = column.dot(&x) / d;
-            let terms = column.iter_mut().zip(x);
-            terms.for_each(|(g, x)| *g = *scale * (*g - mean - along * *x));
+            column.iter_mut().zip(x).for_each(|(g, x)| *g = *scale * (*g - mean - along * *x));
         }
         upstream
     }

@@ -54,11 +54,7 @@ impl Targets {
     }
 
     /// Computes the weighted sum of −ln P[class].
-    pub(super) fn loss<T: Real>(&self, slots: LinearSlots, flat: &[T], states: &Array2<T>) -> f64 {
-        self.weighted(&self.losses(slots, flat, states))
-    }
-
-    fn weighted(&self, losses: &[f64]) -> f64 {
+    pub(super) fn weighted(&self, losses: &[f64]) -> f64 {
         losses.iter().zip(&self.weights).map(|(l, w)| l * w).sum()
     }
 

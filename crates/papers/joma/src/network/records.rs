@@ -63,8 +63,7 @@ impl Record {
 
     /// Returns the numbers of a series; none if it has none.
     pub fn series(&self, name: &str) -> Vec<f64> {
-        let list = self.0.get(name).and_then(Value::as_array);
-        list.into_iter().flatten().filter_map(store::as_number).collect()
+        self.0.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(store::as_number).collect()
     }
 }
 

@@ -34,10 +34,7 @@ impl Start {
             Start::Library { .. } => uniform(layout.embedding, flat, 0.1, &mut rng),
         }
         for (b, slots) in layout.blocks.iter().enumerate() {
-            let index = match self {
-                Start::Library { equal_blocks: true } => 0,
-                _ => b as u64,
-            };
+            let index = if self == (Start::Library { equal_blocks: true }) { 0 } else { b as u64 };
             self.fill_block(sizes, slots, flat, &mut streams.part("block", index));
         }
         let mut rng = streams.part("readout", 0);
@@ -52,8 +49,7 @@ impl Start {
             match self {
                 Start::FanIn => fan_in(map, flat, rng),
                 Start::Library { .. } => {
-                    let bound = (6.0 / (4.0 * sizes.width as f64)).sqrt();
-                    uniform(map.weight, flat, bound, rng);
+                    uniform(map.weight, flat, (6.0 / (4.0 * sizes.width as f64)).sqrt(), rng);
                 }
             }
         }

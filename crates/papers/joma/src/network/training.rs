@@ -57,7 +57,7 @@ impl Plan {
 }
 
 /// Everything in a checkpoint but its tensors.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct State {
     format: u32,
@@ -80,8 +80,7 @@ pub type Look<'a> = &'a mut dyn FnMut(&Network<f32>, u64, &mut Record) -> Result
 /// steps before a record is added to it as "training_loss"; for step 0, NaN.
 ///
 /// # Errors
-/// A loss that is not finite; a checkpoint of other settings, a disk that is full; [`Error::Stopped`] when the user
-/// has asked to stop, after a checkpoint.
+/// A loss that is not finite; a checkpoint of other settings; a full disk; [`Error::Stopped`] after a checkpoint.
 pub fn train(
     network: &mut Network<f32>,
     mut adam: Adam<f32>,
@@ -92,14 +91,7 @@ pub fn train(
     look: Look,
 ) -> Result<Record> {
     let checkpoints = context.folder.as_deref().map(Checkpoints::in_folder).transpose()?;
-    let mut state = State {
-        format: FORMAT,
-        settings: plan.settings.clone(),
-        step: 0,
-        optimiser_steps: 0,
-        since: (0.0, 0),
-        record: Record::default(),
-    };
+    let mut state = State { format: FORMAT, settings: plan.settings.clone(), ..State::default() };
     // The last step that was recorded; a checkpoint holds the record of its own step.
     let mut recorded = None;
     if let Some(checkpoints) = &checkpoints {
@@ -144,8 +136,7 @@ pub fn train(
         if step > 0 && plan.reset_every.is_some_and(|every| step.is_multiple_of(every)) {
             adam.reset();
         }
-        let loss = one_step(network, &mut adam, plan, streams, step, batch)?;
-        state.since.0 += loss;
+        state.since.0 += one_step(network, &mut adam, plan, streams, step, batch)?;
         state.since.1 += 1;
         state.step += 1;
     }
@@ -160,10 +151,8 @@ fn one_step(
     batch: Batches,
 ) -> Result<f64> {
     let (sequences, targets) = batch(step)?;
-    let mut dropout = match plan.dropout > 0.0 {
-        true => Some(Dropout::new(plan.dropout, streams.part("dropout", step))?),
-        false => None,
-    };
+    let dropout = |share: f64| Dropout::new(share, streams.part("dropout", step));
+    let mut dropout = (plan.dropout > 0.0).then(|| dropout(plan.dropout)).transpose()?;
     let (loss, mut gradient) = network.loss_and_gradient(&sequences, &targets, dropout.as_mut());
     for slot in &plan.frozen {
         slot.slice_mut(&mut gradient).fill(0.0);
@@ -171,8 +160,7 @@ fn one_step(
     let norm = clip(&mut gradient, plan.clip.unwrap_or(f64::INFINITY));
     if !(loss.is_finite() && norm.is_finite()) {
         let label = &plan.label;
-        let problem = format!("{label}: the loss is {loss} at step {step}. Write a smaller rate");
-        return Err(Error::Diverged(problem));
+        return Err(Error::Diverged(format!("{label}: the loss is {loss} at step {step}. Write a smaller rate")));
     }
     let frozen: Vec<Vec<f32>> = plan.frozen.iter().map(|slot| slot.slice(network.parameters()).to_vec()).collect();
     adam.step(network.parameters_mut(), &gradient);
@@ -205,8 +193,7 @@ fn unpack(path: &Path, bytes: &[u8], length: usize) -> Result<[Vec<f32>; 3]> {
         let view = file.tensor(name).map_err(|e| content(path, e))?;
         if view.dtype() != Dtype::F32 || view.shape() != [length] {
             let shape = view.shape();
-            let problem = format!("{name}: must be {length} numbers of type F32; its shape is {shape:?}");
-            return Err(content(path, problem));
+            return Err(content(path, format!("{name}: must be {length} numbers of type F32; its shape is {shape:?}")));
         }
         let (words, _) = view.data().as_chunks::<4>();
         Ok(words.iter().map(|w| f32::from_le_bytes(*w)).collect::<Vec<f32>>())

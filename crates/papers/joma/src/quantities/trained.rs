@@ -1,5 +1,6 @@
 //! Parameters of the trained networks, Table 1 and Figs. 5 to 8 and 10.
 
+use super::{real, whole};
 use attnlab_core::params::{Domain, Quantity, Word};
 
 /// Number of latents of the bottom layer, $N_0$.
@@ -7,10 +8,9 @@ pub const LATENTS_0: Quantity<usize> = Quantity::whole("latents_0", "N_0", "late
 /// Number of latents of the layer above, $N_1$.
 pub const LATENTS_1: Quantity<usize> = Quantity::whole("latents_1", "N_1", "latents of the layer above");
 /// Number of members of every latent, $N_{ch}$.
-pub const CHILDREN: Quantity<usize> =
-    Quantity::whole("children", "N_ch", "members of every latent and of every class").within(Domain::Whole(1, 10));
+pub const CHILDREN: Quantity<usize> = whole("children", "N_ch", "members of every latent and of every class", 1, 10);
 /// Learning rate of Adam.
-pub const LEARNING_RATE: Quantity<f64> = Quantity::real("rate", "η", "learning rate").within(Domain::POSITIVE);
+pub const LEARNING_RATE: Quantity<f64> = real("rate", "η", "learning rate", Domain::POSITIVE);
 /// Number of blocks of a network.
 pub const BLOCKS: Quantity<usize> = Quantity::whole("layers", "", "blocks of the network");
 /// Changes of a network or its text that a training is compared with.

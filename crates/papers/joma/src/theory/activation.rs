@@ -79,8 +79,7 @@ impl Activation {
         }
     }
 
-    /// The slopes (c_-, c_+) where φ(x) = x φ'(x); None for an activation that is not homogeneous in this
-    /// sense.
+    /// The slopes (c_-, c_+) where φ(x) = x φ'(x); None for an activation that is not homogeneous in this sense.
     pub fn slopes(self) -> Option<(f64, f64)> {
         match self {
             Activation::TwoSlopes { minus, plus } => Some((minus, plus)),

@@ -26,8 +26,7 @@ pub const VISIBLE: f64 = 0.1;
 pub fn drop_and_rebound(series: &[f64]) -> (f64, f64) {
     let place = (0..series.len()).min_by(|a, b| series[*a].total_cmp(&series[*b]));
     let Some(place) = place else { return (f64::NAN, f64::NAN) };
-    let later = series[place..].iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    (series[0] - series[place], later - series[place])
+    (series[0] - series[place], series[place..].iter().copied().fold(f64::NEG_INFINITY, f64::max) - series[place])
 }
 
 /// Largest |μ|: $e^{\mu^2/2}$, the rate in the end, fits into an f64 with its square.
@@ -39,12 +38,10 @@ const LOOKS: i32 = 1000;
 
 /// The entropy of softmax(v²), nats, at time t of (6) from zero.
 pub fn at_time(mu: &[f64], t: f64) -> f64 {
-    let square = |mu: &f64| (mu * (-log_inverse_gap(*mu, t)).exp_m1()).powi(2);
-    softmax_entropy(&mu.iter().map(square).collect::<Vec<_>>())
+    softmax_entropy(&mu.iter().map(|mu: &f64| (mu * (-log_inverse_gap(*mu, t)).exp_m1()).powi(2)).collect::<Vec<_>>())
 }
 
-/// The dip of the entropy of the attention along (6): the lowest of 1000 times at equal ratios, refined by the golden
-/// section.
+/// The dip of the entropy along (6): the lowest of 1000 times at equal ratios, refined by the golden section.
 ///
 /// # Errors
 /// No targets, or one beyond ±[`LARGEST_TARGET`].
@@ -58,18 +55,15 @@ pub fn at_time(mu: &[f64], t: f64) -> f64 {
 pub fn dip(mu: &[f64]) -> Result<Dip> {
     require(!mu.is_empty(), "mu", "[]", "must hold at least one number")?;
     if let Some(bad) = mu.iter().find(|mu| mu.is_nan() || mu.abs() > LARGEST_TARGET) {
-        let allowed = format!("must be from -{LARGEST_TARGET} to {LARGEST_TARGET}");
-        return Err(Error::invalid("mu", bad, allowed));
+        return Err(Error::invalid("mu", bad, format!("must be from -{LARGEST_TARGET} to {LARGEST_TARGET}")));
     }
     let time = |i: f64| TIMES.0 * (TIMES.1 / TIMES.0).powf(i / f64::from(LOOKS));
     let entropy = |i: f64| at_time(mu, time(i));
     let points = (0..=LOOKS).map(|i| (f64::from(i), entropy(f64::from(i))));
     let (lowest, _) = points.fold((0.0, f64::INFINITY), |m, x| if x.1 < m.1 { x } else { m });
-    let last = f64::from(LOOKS);
-    let place = golden(&entropy, (lowest - 1.0).max(0.0), (lowest + 1.0).min(last));
+    let place = golden(&entropy, (lowest - 1.0).max(0.0), (lowest + 1.0).min(f64::from(LOOKS)));
     let squares: Vec<f64> = mu.iter().map(|mu| mu * mu).collect();
-    let end = softmax_entropy(&squares);
-    Ok(Dip { least: entropy(place), time: time(place), end })
+    Ok(Dip { least: entropy(place), time: time(place), end: softmax_entropy(&squares) })
 }
 
 /// The place of the minimum of a function with one minimum in [a, b].

@@ -9,8 +9,7 @@ pub(crate) fn bisect((mut low, mut high): (f64, f64), halvings: usize, below: im
     0.5 * (low + high)
 }
 
-/// Computes the place at which a rising function takes the value `y`, to rounding: from [-1, 1], with ends that double
-/// up to 1e12 until the place lies between them.
+/// Computes the place at which a rising function takes the value `y`, to rounding, up to 1e12 in size.
 pub(super) fn inverse(f: impl Fn(f64) -> f64, y: f64) -> f64 {
     let (mut low, mut high) = (-1.0, 1.0);
     while f(low) > y && low > -1e12 {

@@ -30,8 +30,7 @@ pub fn largest_correlation(units: usize, points: usize) -> Result<f64> {
     let below = |r: f64| beta_reg(half, half, (0.5 * (1.0 + r)).clamp(0.0, 1.0));
     let some_above = |r: f64| -(units as f64 * below(r).ln()).exp_m1();
     // The law is as wide as 1/√n.
-    let width = (0.5 / (points as f64).sqrt()).clamp(1e-3, 0.1);
-    Ok(integrate(some_above, -1.0, 1.0, width, 1e-12) - 1.0)
+    Ok(integrate(some_above, -1.0, 1.0, (0.5 / (points as f64).sqrt()).clamp(1e-3, 0.1), 1e-12) - 1.0)
 }
 
 /// The stable rank of an m x n matrix of independent entries of mean 0 and one variance, to leading order:

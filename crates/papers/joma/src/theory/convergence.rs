@@ -85,9 +85,8 @@ pub fn remainder(gap: f64, mu: f64) -> f64 {
 
 /// The logarithm $\ln(1/\delta(t))$ of the gap of a component with target μ at time t ≥ 0.
 ///
-/// The root of $F = t$ in $\ell = \ln(1/\delta)$: F is concave in ℓ, with slope
-/// $e^{-\mu^2(1-\delta)^2/2}$, so that Newton's method climbs to it from below. Infinite or NaN where it exceeds
-/// the largest number, as it may from |μ| = 37 on.
+/// The root of $F = t$ in $\ell = \ln(1/\delta)$: F is concave in ℓ, with slope $e^{-\mu^2(1-\delta)^2/2}$, so that
+/// Newton's method climbs to it from below. Not finite where it is too large, as from |μ| = 37 on.
 ///
 /// ```
 /// use attnlab_joma::theory::convergence::{log_inverse_gap, time_to};
@@ -118,8 +117,7 @@ pub fn lambda(mu_j: f64, mu_k: f64, t: f64) -> f64 {
     l_j / l_k * (0.5 * (mu_k * mu_k - mu_j * mu_j)).exp() - 1.0
 }
 
-/// The time at which ln(1/δ) is `l` for a component with target μ under linear attention, from v = 0
-/// and the logit `z0` > 0: the remark after Theorem 4.
+/// The time at which ln(1/δ) is `l` for target μ under linear attention from v = 0 and the logit `z0` > 0.
 ///
 /// By Theorem 1 (1) $z^2 = v^2 + z_0^2$, and with $s = \sqrt{\mu^2 + z_0^2}$, $x = v/\mu$,
 /// $$ t = \int_0^x \frac{dx'}{(1 - x')\sqrt{\mu^2x'^2 + z_0^2}} = \frac1s\Big[\ln\frac1\delta +
@@ -149,8 +147,7 @@ pub fn lemma6(y: f64) -> f64 {
     if y == 0.0 { 0.0 } else { -(-y * y).exp_m1() / y }
 }
 
-/// The function G(y) = e^{-y²/2} ∫_0^y e^{x²/2} dx of Lemma 7, for y ≥ 0: √2 times Dawson's integral at y/√2; at most
-/// .765152, at y = 1.306930.
+/// The function G(y) = e^{-y²/2} ∫_0^y e^{x²/2} dx of Lemma 7, for y ≥ 0: at most .765152, at y = 1.306930.
 ///
 /// ```
 /// // scipy: sqrt(2) * dawsn(1.5/sqrt(2))
@@ -159,10 +156,9 @@ pub fn lemma6(y: f64) -> f64 {
 /// ```
 pub fn lemma7(y: f64) -> f64 {
     // The integrand is largest at x = y, where it falls over a length 1/y.
-    let width = 0.5_f64.min(1.0 / y.max(1e-3));
     // Beyond 40/y from the end it is below e^-40.
     let from = (y - 40.0 / y.max(1e-3)).max(0.0);
-    integrate(|x| (0.5 * (x * x - y * y)).exp(), from, y, width, 1e-15)
+    integrate(|x| (0.5 * (x * x - y * y)).exp(), from, y, 0.5_f64.min(1.0 / y.max(1e-3)), 1e-15)
 }
 
 /// The function ζ(r, μ) of (84): $\sqrt{\pi/2}\,\operatorname{erf}(r\mu/\sqrt2) + (1 - e^{-r^2\mu^2/2})/\mu$.

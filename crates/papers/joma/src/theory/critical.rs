@@ -51,8 +51,7 @@ pub struct Betas {
 }
 
 impl CriticalPoint {
-    /// The critical point under ReLU with this ρ_- and |μ|, if there is one: a second ρ_+ with the same
-    /// mean residual life.
+    /// The critical point under ReLU with this ρ_- and |μ|, if there is one: a ρ_+ with the same mean residual life.
     ///
     /// # Errors
     /// When the law has no critical point with this ρ_-: a Gaussian or a ball has none at all.
@@ -70,8 +69,7 @@ impl CriticalPoint {
         Self::new(law, RELU, minus, length)
     }
 
-    /// The critical point under any homogeneous activation, by its slopes (c_-, c_+): a second ρ_+ > ρ_- with
-    /// the same F/θ_1.
+    /// The critical point under slopes (c_-, c_+): a second ρ_+ > ρ_- with the same F/θ_1.
     ///
     /// # Errors
     /// When there is none with this ρ_-.
@@ -102,14 +100,8 @@ impl CriticalPoint {
             steps += 1;
         }
         let plus = bisect((low, high), 200, |rho| life(rho) < level);
-        Ok(CriticalPoint {
-            law,
-            slopes,
-            plus,
-            minus,
-            weight: law.theta1(slopes, plus) / law.theta1(slopes, minus),
-            length,
-        })
+        let weight = law.theta1(slopes, plus) / law.theta1(slopes, minus);
+        Ok(CriticalPoint { law, slopes, plus, minus, weight, length })
     }
 
     /// The same pair with the components exchanged, a_+ = 1 again: μ then points away from x̄_+, s_μ = -1.
@@ -137,8 +129,7 @@ impl CriticalPoint {
     /// The field (50) as printed: θ at r for r/|v|, divided by |v| and |v|³ (times v).
     pub fn field_printed(&self, v: &[f64], xi: f64) -> (Vec<f64>, f64) {
         let length = norm(v);
-        let r = (v[0] * self.distance() + xi, xi);
-        self.assemble(v, length, r, 1.0 / length, 1.0 / (length * length))
+        self.assemble(v, length, (v[0] * self.distance() + xi, xi), 1.0 / length, 1.0 / (length * length))
     }
 
     fn assemble(&self, v: &[f64], length: f64, (plus, minus): (f64, f64), first: f64, second: f64) -> (Vec<f64>, f64) {
@@ -168,9 +159,7 @@ impl CriticalPoint {
         let radial = (c.1 - c.0) * self.minus.powi(2) * densities / mu;
         Betas { one, two: (radial - one) / mu.powi(2) }
     }
-}
 
-impl CriticalPoint {
     /// The rate at which (v, ξ) returns to the ray of critical points in the plane of μ and ξ, ξ free:
     /// $(c_+ - c_-)(1 + \rho_-^2)(a_-p_n(\rho_-) - a_+p_n(\rho_+))/|\mu|$, minus the trace of the Jacobian there.
     pub fn joint_rate(&self) -> f64 {
@@ -180,15 +169,13 @@ impl CriticalPoint {
     }
 }
 
-/// The first point looked at in (from, to] where `life` is below its value at `from`: at distances that double,
-/// for a dip next to `from`, then at equal ones.
+/// The first point in (from, to] where `life` is below its value at `from`: at doubling distances, then at equal ones.
 fn dip(life: &impl Fn(f64) -> f64, from: f64, to: f64) -> Option<f64> {
     // Relative rounding error of F/θ_1.
     const ROUNDING: f64 = 1e-12;
     let level = life(from) * (1.0 - ROUNDING);
     let doubling = (1..=30).map(|i| from + (to - from) * 0.5_f64.powi(31 - i));
-    let equal = (1..4000).map(|i| from + (to - from) * f64::from(i) / 4000.0);
-    doubling.chain(equal).find(|x| life(*x) < level)
+    doubling.chain((1..4000).map(|i| from + (to - from) * f64::from(i) / 4000.0)).find(|x| life(*x) < level)
 }
 
 /// The ratio F/θ_1 under ReLU: the mean residual life of one coordinate at -ρ.
@@ -241,8 +228,7 @@ mod tests {
     use super::*;
 
     fn point(length: f64) -> CriticalPoint {
-        let law = Isotropic::new(Radial::Student { nu: 3.0 }, 4).unwrap();
-        CriticalPoint::relu(law, -3.0, length).unwrap()
+        CriticalPoint::relu(Isotropic::new(Radial::Student { nu: 3.0 }, 4).unwrap(), -3.0, length).unwrap()
     }
 
     /// The field vanishes, and its Jacobian by differences is -(β_1 I + β_2 μμᵀ), at any length; so it
@@ -311,8 +297,7 @@ mod tests {
         for y in [0.1, 0.5, 0.9] {
             let h = 1e-5;
             let slope = (g(&law, y + h) - g(&law, y - h)) / (2.0 * h);
-            let x = theta1_inverse(&law, y);
-            assert!((slope / (y / law.density(x)) - 1.0).abs() < 1e-6, "{y}");
+            assert!((slope / (y / law.density(theta1_inverse(&law, y))) - 1.0).abs() < 1e-6, "{y}");
         }
     }
 }

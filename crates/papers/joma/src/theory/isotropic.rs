@@ -46,8 +46,7 @@ pub struct Isotropic {
 
 /// Accuracy of the quadratures below, relative to the whole.
 const TOL: f64 = 1e-12;
-/// Accuracy of a quadrature over shells: above the rounding of the quadratures over caps within it, which no halving
-/// of its panels would make smaller.
+/// Accuracy of a quadrature over shells: above the rounding of the quadratures over caps within it.
 const OUTER_TOL: f64 = 1e-10;
 
 impl Isotropic {
@@ -59,8 +58,7 @@ impl Isotropic {
         error::at_least("dim", dim, 1)?;
         match radial {
             Radial::Student { nu } if !(nu > 1.0 && nu.is_finite()) => {
-                let allowed = "must be a finite number > 1; below, theta_2 is infinite";
-                Err(Error::invalid("nu", nu, allowed))
+                Err(Error::invalid("nu", nu, "must be a finite number > 1; below, theta_2 is infinite"))
             }
             _ => Ok(Isotropic { radial, dim }),
         }
@@ -119,8 +117,7 @@ impl Isotropic {
         ln.exp()
     }
 
-    /// The density $p_n(y)$ by (36): the integral of the joint density over the other n - 1 coordinates, with the
-    /// printed surface of the sphere in them.
+    /// The density $p_n(y)$ by (36): the joint density integrated over the other coordinates, with the printed surface.
     pub fn density_by_integral(&self, y: f64) -> f64 {
         if self.dim == 1 {
             return self.joint_density(y.abs());
@@ -156,10 +153,7 @@ impl Isotropic {
                 r if r <= -1.0 => 0.0,
                 r if r >= 1.0 => 1.0,
                 // Between: by symmetry from the middle, so that small ρ keep their digits.
-                r => {
-                    let half = integrate(|t| self.density(t), 0.0, r.abs(), 0.25, TOL);
-                    0.5 + half.copysign(r)
-                }
+                r => 0.5 + integrate(|t| self.density(t), 0.0, r.abs(), 0.25, TOL).copysign(r),
             },
         }
     }
@@ -198,10 +192,8 @@ impl Isotropic {
 
     /// The means θ_1 and θ_2 of any ψ = φ' at r and s = |RRᵀv|, by their definition as integrals over p_n.
     pub fn thetas(&self, phi: Activation, r: f64, s: f64) -> (f64, f64) {
-        let value = |power: i32| {
-            let f = |t: f64| t.powi(power) * phi.slope(s * t + r) * self.density(t);
-            self.over_line(f, -r / s)
-        };
+        let value =
+            |power: i32| self.over_line(|t: f64| t.powi(power) * phi.slope(s * t + r) * self.density(t), -r / s);
         (value(0), value(1))
     }
 
@@ -283,14 +275,9 @@ mod tests {
 
     const RELU: (f64, f64) = (0.0, 1.0);
 
-    fn laws() -> Vec<Isotropic> {
-        let mut laws = vec![];
-        for dim in [1, 2, 3, 5, 8] {
-            for radial in [Radial::Gaussian, Radial::Student { nu: 3.0 }, Radial::Student { nu: 1.7 }, Radial::Ball] {
-                laws.push(Isotropic::new(radial, dim).unwrap());
-            }
-        }
-        laws
+    fn laws() -> impl Iterator<Item = Isotropic> {
+        let radials = [Radial::Gaussian, Radial::Student { nu: 3.0 }, Radial::Student { nu: 1.7 }, Radial::Ball];
+        [1, 2, 3, 5, 8].into_iter().flat_map(move |dim| radials.map(|radial| Isotropic::new(radial, dim).unwrap()))
     }
 
     /// scipy.stats.t(3): cdf(.7), pdf(.7) (3 + .49)/2; and the same of norm.

@@ -37,8 +37,7 @@ pub fn weights(gradient: &[f64], t: f64) -> Result<Vec<f64>> {
 
 /// The time at which the largest component blows up; infinite for a gradient of zeros.
 pub fn blow_up(gradient: &[f64]) -> f64 {
-    let largest = gradient.iter().fold(0.0_f64, |m, d| m.max(d.abs()));
-    (PI / 2.0).sqrt() / largest
+    (PI / 2.0).sqrt() / gradient.iter().fold(0.0_f64, |m, d| m.max(d.abs()))
 }
 
 /// The limits of all components but the largest one, in their order, at the time of its blow-up:
@@ -116,8 +115,7 @@ mod tests {
         let end = 0.9 * blow_up(&gradient);
         let steps = 20_000;
         let h = end / f64::from(steps);
-        let closed = weights(&gradient, end).unwrap();
-        for (delta, v_end) in gradient.iter().zip(closed) {
+        for (delta, v_end) in gradient.iter().zip(weights(&gradient, end).unwrap()) {
             let f = |v: f64| delta * (0.5 * v * v).exp();
             let mut v = 0.0;
             for _ in 0..steps {

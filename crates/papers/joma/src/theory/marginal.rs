@@ -97,8 +97,8 @@ impl Marginal {
         Ok(self.f(slopes, inverse(|rho| self.theta1((0.0, 1.0), rho), share)))
     }
 
-    /// The right sides of (23) for R = I: E xψ, entry by entry, then Eψ; at ρ = r/|v|, or as printed at r, divided
-    /// by |v|³ and |v|.
+    /// The right sides of (23) for R = I: E xψ, by entry, then Eψ; at ρ = r/|v|, or, printed, at r over |v|³ and
+    /// |v|.
     ///
     /// # Errors
     /// A weight of length 0, or one of another dimension than the mean.
@@ -115,8 +115,7 @@ impl Marginal {
             true => (theta1 / length, theta2 / length.powi(3)),
             false => (theta1, theta2 / length),
         };
-        let first = mean.iter().zip(v).map(|(x, v)| on_mean * x + on_v * v);
-        Ok(first.chain([on_mean]).collect())
+        Ok(mean.iter().zip(v).map(|(x, v)| on_mean * x + on_v * v).chain([on_mean]).collect())
     }
 }
 

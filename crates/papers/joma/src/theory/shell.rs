@@ -50,11 +50,9 @@ impl Shell {
         }
         let n = self.dim as f64;
         let factor = (lgamma(0.5 * n) - lgamma(0.5 * (n - 1.0))).exp() / PI.sqrt();
-        let power = self.dim as i32 - 2;
-        let integrand = |a: f64| f(self.radius * a.cos()) * a.sin().powi(power);
+        let integrand = |a: f64| f(self.radius * a.cos()) * a.sin().powi(self.dim as i32 - 2);
         // The blur has the width σ/R in the angle.
-        let panel = (self.width / self.radius).clamp(0.05, 0.5);
-        factor * integrate(integrand, 0.0, PI, panel, ACCURACY)
+        factor * integrate(integrand, 0.0, PI, (self.width / self.radius).clamp(0.05, 0.5), ACCURACY)
     }
 
     /// The density $p_n(t)$ of one coordinate.
@@ -100,10 +98,8 @@ mod tests {
             for rho in [-1.6, 0.2, 1.9] {
                 let h = 1e-4;
                 let slope = |f: &dyn Fn(f64) -> f64| (f(rho + h) - f(rho - h)) / (2.0 * h);
-                let density = slope(&|r| shell.theta1(r));
-                assert!((density - shell.density(rho)).abs() < 1e-6, "{dim} {rho}");
-                let f = slope(&|r| shell.f(r));
-                assert!((f - shell.theta1(rho)).abs() < 1e-6, "{dim} {rho}");
+                assert!((slope(&|r| shell.theta1(r)) - shell.density(rho)).abs() < 1e-6, "{dim} {rho}");
+                assert!((slope(&|r| shell.f(r)) - shell.theta1(rho)).abs() < 1e-6, "{dim} {rho}");
             }
         }
     }

@@ -48,8 +48,7 @@ impl Tree {
     /// A tree from the class probabilities and each variable's parent, parents first.
     ///
     /// # Errors
-    /// Probabilities that are none or do not sum to one, ρ outside [-1, 1], a parent that does not
-    /// come before its child.
+    /// Probabilities that are none or do not sum to one, ρ outside [-1, 1], a parent after its child.
     pub fn new(classes: Vec<f64>, parents: Vec<Parent>) -> Result<Self> {
         check_probabilities("class_probabilities", &classes)?;
         let sum: f64 = classes.iter().sum();
@@ -74,9 +73,8 @@ impl Tree {
         Ok(Tree { classes, parents })
     }
 
-    /// The tree of Theorem 5: a single binary variable under the root, then `branches` children per
-    /// variable down to the leaves at depth L = `depth`, every edge ρ. Its leaves are the last
-    /// `branches^(depth - 1)` variables.
+    /// The tree of Theorem 5: a single binary variable under the root, then `branches` children per variable down to
+    /// the leaves at depth L = `depth`, every edge ρ. Its leaves are the last `branches^(depth - 1)` variables.
     ///
     /// # Errors
     /// As [`Tree::new`]; a depth or number of branches of 0, or more than 2^24 variables.
@@ -186,8 +184,7 @@ impl Tree {
 /// # Errors
 /// As [`Tree::new`], and a height that is not below the depth.
 pub fn cooccurrence(rho: f64, depth: u32, ancestor_height: u32, classes: &[f64], zero: &[f64]) -> Result<f64> {
-    let p = mean_zero(rho, depth, ancestor_height, classes, zero)?;
-    Ok(formula(rho, depth, ancestor_height, 2.0 * p - 1.0))
+    Ok(formula(rho, depth, ancestor_height, 2.0 * mean_zero(rho, depth, ancestor_height, classes, zero)? - 1.0))
 }
 
 /// The probability of Theorem 5 as printed: $\rho_0 = p_{\cdot|0}^\top p_0$.
@@ -195,8 +192,7 @@ pub fn cooccurrence(rho: f64, depth: u32, ancestor_height: u32, classes: &[f64],
 /// # Errors
 /// As [`cooccurrence`].
 pub fn cooccurrence_printed(rho: f64, depth: u32, ancestor_height: u32, classes: &[f64], zero: &[f64]) -> Result<f64> {
-    let p = mean_zero(rho, depth, ancestor_height, classes, zero)?;
-    Ok(formula(rho, depth, ancestor_height, p))
+    Ok(formula(rho, depth, ancestor_height, mean_zero(rho, depth, ancestor_height, classes, zero)?))
 }
 
 /// The probability $\mathbb P[y_l = 1 \mid y_m = 1]$ of two tokens whose only common ancestor is the class label, with every
@@ -231,8 +227,7 @@ pub fn class_cooccurrence(rho: f64, depth: u32, classes: &[f64], zero_l: &[f64],
 fn formula(rho: f64, depth: u32, height: u32, root: f64) -> f64 {
     let power = |exponent: u32| rho.powi(exponent.min(i32::MAX as u32) as i32);
     let token = power(depth - 1) * root;
-    let pair = power(height).powi(2);
-    0.5 * (1.0 + pair - 2.0 * token) / (1.0 - token)
+    0.5 * (1.0 + power(height).powi(2) - 2.0 * token) / (1.0 - token)
 }
 
 /// The probability $p_{\cdot|0}^\top p_0$, after checking everything.
@@ -240,8 +235,7 @@ fn mean_zero(rho: f64, depth: u32, height: u32, classes: &[f64], zero: &[f64]) -
     check_rho(rho)?;
     let allowed = format!("must be a whole number from 0 to below depth = {depth}");
     require(height < depth, "ancestor_depth", height, allowed)?;
-    let root = Parent::Class { zero: zero.to_vec() };
-    Tree::new(classes.to_vec(), vec![root])?.probability(&[(0, false)])
+    Tree::new(classes.to_vec(), vec![Parent::Class { zero: zero.to_vec() }])?.probability(&[(0, false)])
 }
 
 fn check_probabilities(name: &str, values: &[f64]) -> Result<()> {
@@ -259,9 +253,9 @@ fn check_rho(rho: f64) -> Result<()> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use proptest::sample::Index;
 
-    /// The joint law by the definition: the product of all conditional probabilities, summed over
-    /// every class and every value of what is not asked.
+    /// The joint law by the definition: all conditional probabilities, summed over what is not asked.
     fn enumerate(tree: &Tree, values: &[(usize, bool)]) -> f64 {
         let mut total = 0.0;
         for state in 0..1_u32 << tree.len() {
@@ -284,31 +278,23 @@ mod tests {
 
     /// Trees of any shape with up to twelve variables under up to three classes.
     fn trees() -> impl Strategy<Value = Tree> {
-        let class = prop::collection::vec(0.01..1.0_f64, 1..4);
-        (
-            class,
-            prop::collection::vec(
-                (any::<prop::sample::Index>(), -1.0..=1.0_f64, prop::collection::vec(0.0..=1.0_f64, 3)),
-                1..13,
-            ),
-        )
-            .prop_map(|(weights, variables)| {
-                let sum: f64 = weights.iter().sum();
-                let classes: Vec<f64> = weights.iter().map(|w| w / sum).collect();
-                let parent = |(i, (place, rho, zero)): (usize, &(prop::sample::Index, f64, Vec<f64>))| match place
-                    .index(i + 1)
-                {
-                    0 => Parent::Class { zero: zero[..classes.len()].to_vec() },
-                    index => Parent::Latent { index: index - 1, rho: *rho },
-                };
-                let parents = variables.iter().enumerate().map(parent).collect();
-                Tree::new(classes, parents).unwrap()
-            })
+        let variable = (any::<Index>(), -1.0..=1.0_f64, prop::collection::vec(0.0..=1.0_f64, 3));
+        let laws = (prop::collection::vec(0.01..1.0_f64, 1..4), prop::collection::vec(variable, 1..13));
+        laws.prop_map(|(weights, variables)| {
+            let sum: f64 = weights.iter().sum();
+            let classes: Vec<f64> = weights.iter().map(|w| w / sum).collect();
+            let parent = |(i, (place, rho, zero)): (usize, &(Index, f64, Vec<f64>))| match place.index(i + 1) {
+                0 => Parent::Class { zero: zero[..classes.len()].to_vec() },
+                index => Parent::Latent { index: index - 1, rho: *rho },
+            };
+            let parents = variables.iter().enumerate().map(parent).collect();
+            Tree::new(classes, parents).unwrap()
+        })
     }
 
     proptest! {
         #[test]
-        fn messages_agree_with_enumeration(tree in trees(), l: prop::sample::Index, m: prop::sample::Index) {
+        fn messages_agree_with_enumeration(tree in trees(), l: Index, m: Index) {
             let (l, m) = (l.index(tree.len()), m.index(tree.len()));
             for values in [vec![(l, true)], vec![(l, true), (m, true)], vec![(l, false), (m, true)]] {
                 let exact = enumerate(&tree, &values);
@@ -340,28 +326,21 @@ mod tests {
     /// 1/4·3/4 = 3/8; both tokens: 3/4·1/16 + 1/4·9/16 = 3/16. Hence 1/2.
     #[test]
     fn by_hand() {
-        let half = cooccurrence(0.5, 2, 1, &[1.0], &[0.75]).unwrap();
-        assert!((half - 0.5).abs() < 1e-15);
+        assert!((cooccurrence(0.5, 2, 1, &[1.0], &[0.75]).unwrap() - 0.5).abs() < 1e-15);
         // Printed: (1 + 1/4 - 3/4) / (2 (1 - 3/8)) = 2/5.
-        let printed = cooccurrence_printed(0.5, 2, 1, &[1.0], &[0.75]).unwrap();
-        assert!((printed - 0.4).abs() < 1e-15);
+        assert!((cooccurrence_printed(0.5, 2, 1, &[1.0], &[0.75]).unwrap() - 0.4).abs() < 1e-15);
     }
 
     #[test]
     fn bad_input_is_named() {
-        let refused = |r: Result<f64>| r.unwrap_err().to_string();
-        assert_eq!(refused(cooccurrence(1.5, 2, 1, &[1.0], &[0.5])), "rho = 1.5: must be a number in [-1, 1]");
-        assert_eq!(
-            refused(cooccurrence(0.5, 2, 2, &[1.0], &[0.5])),
-            "ancestor_depth = 2: must be a whole number from 0 to below depth = 2"
-        );
-        assert_eq!(
-            refused(cooccurrence(0.5, 2, 1, &[0.5, 0.4], &[0.5, 0.5])),
-            "class_probabilities = [0.5, 0.4]: must be probabilities that sum to 1, not to 0.9"
-        );
-        assert_eq!(
-            refused(cooccurrence(0.5, 2, 1, &[1.0], &[1.2])),
-            "child_zero_given_class[0] = 1.2: must be a probability in [0, 1]"
-        );
+        let sum = "class_probabilities = [0.5, 0.4]: must be probabilities that sum to 1, not to 0.9";
+        for (rho, height, classes, zero, message) in [
+            (1.5, 1, vec![1.0], vec![0.5], "rho = 1.5: must be a number in [-1, 1]"),
+            (0.5, 2, vec![1.0], vec![0.5], "ancestor_depth = 2: must be a whole number from 0 to below depth = 2"),
+            (0.5, 1, vec![0.5, 0.4], vec![0.5, 0.5], sum),
+            (0.5, 1, vec![1.0], vec![1.2], "child_zero_given_class[0] = 1.2: must be a probability in [0, 1]"),
+        ] {
+            assert_eq!(cooccurrence(rho, 2, height, &classes, &zero).unwrap_err().to_string(), message);
+        }
     }
 }

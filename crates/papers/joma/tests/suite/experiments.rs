@@ -17,8 +17,7 @@ fn rows(id: &str, set: &str) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
     let report = experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent).unwrap();
     let figures = experiment.figures(&report.rows).unwrap();
-    let written = figure::write_all(&figures, folder.path()).unwrap();
-    assert_eq!(written.len(), 4 * figures.len());
+    assert_eq!(figure::write_all(&figures, folder.path()).unwrap().len(), 4 * figures.len());
     for figure in &figures {
         let mut words = figure.caption.split(|c: char| !c.is_alphanumeric());
         assert!(words.all(|w| w != "NaN" && w != "inf"), "{}", figure.caption);
@@ -26,24 +25,17 @@ fn rows(id: &str, set: &str) -> Vec<Row> {
     report.rows
 }
 
-/// The authors' script itself (torch 2.9.1, seed 0): entropy 2.3025 at the start, least .942 at step 669,
-/// 1.549 at step 4999.
+/// The authors' script itself (torch 2.9.1, seed 0): entropy 2.3025 first, least .942 at step 669, 1.549 at step 4999.
 #[test]
 fn figure_4_in_the_settings_of_the_code() {
     let rows = rows("joma_entropy", "trials = 2\ndraws = 3");
     let code = rows.iter().find(|r| r.word(SETTING.name).unwrap() == "code").unwrap();
     let (clock, entropy) = (code.series("clock").unwrap(), code.series("entropy").unwrap());
-    let (mut time, mut least) = (0.0, f64::INFINITY);
-    for (step, h) in clock.iter().zip(&entropy) {
-        if *h < least {
-            (time, least) = (*step, *h);
-        }
-    }
+    let (time, least) = clock.iter().zip(&entropy).min_by(|a, b| a.1.total_cmp(b.1)).unwrap();
     assert!((least - 0.942).abs() < 1e-3 && (time - 669.0).abs() < 12.0, "{least} at {time}");
     assert!((entropy[entropy.len() - 1] - 1.549).abs() < 2e-3);
     // Eq. (6) itself: the least entropy near t = .47 is .0009, the last that of softmax(μ²), .310.
-    let text = rows.iter().find(|r| r.word(SETTING.name).unwrap() == "text").unwrap();
-    let entropy = text.series("entropy").unwrap();
+    let entropy = rows.iter().find(|r| r.word(SETTING.name).unwrap() == "text").unwrap().series("entropy").unwrap();
     let least = entropy.iter().copied().fold(f64::INFINITY, f64::min);
     assert!((least - 0.0009).abs() < 2e-4, "{least}");
     assert!((entropy[entropy.len() - 1] - 0.310).abs() < 1e-3);
@@ -56,10 +48,7 @@ fn figure_2_in_the_settings_of_the_code() {
     let rows = rows("joma_training", "trials = 2\nsteps = 2000\nlong_steps = 2000\nevery = 100");
     for row in rows.iter().filter(|r| r.word(SETTING.name).unwrap() == "code") {
         let last = |name: &str| *row.series(name).unwrap().last().unwrap();
-        let (low, first) = match row.word(FREQUENCIES.name).unwrap() {
-            "smooth" => (0.97, 0.95),
-            _ => (0.75, 0.7),
-        };
+        let (low, first) = if row.word(FREQUENCIES.name).unwrap() == "smooth" { (0.97, 0.95) } else { (0.75, 0.7) };
         assert!(last("nc") > low && last("nc1") > first, "{:?}", row.series("nc"));
         // What the correlation hides: the amplitude.
         assert!(last("amplitude") > 1.0, "{}", last("amplitude"));
@@ -76,6 +65,5 @@ fn the_other_experiments_draw() {
         assert!(last(&near[0], name) < 0.02, "{name}");
     }
     assert!(last(&near[1], "longer") > 0.2);
-    let trees = rows("joma_tree", "trials = 2\ndraws = 50\ndepth = 4");
-    assert_eq!(trees.len(), 8);
+    assert_eq!(rows("joma_tree", "trials = 2\ndraws = 50\ndepth = 4").len(), 8);
 }

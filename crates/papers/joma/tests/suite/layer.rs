@@ -25,8 +25,7 @@ fn labels() -> Backpropagated {
 
 const KINDS: [Attention; 3] = [Attention::Linear, Attention::Exp, Attention::Softmax];
 
-/// (2) is the gradient of the objective, by central differences, for either gradient, any attention, any
-/// temperature and any embeddings.
+/// (2) is the gradient of the objective, by central differences, for either gradient and any attention.
 #[test]
 fn training_climbs_its_objective() {
     for attention in KINDS {
@@ -55,8 +54,7 @@ fn training_climbs_its_objective() {
 #[test]
 fn coherent_embeddings_have_the_inner_products_asked_for() {
     let e = Embeddings::coherent(5, 0.3, -0.1).unwrap();
-    let gram = e.context.t().dot(&e.context);
-    for ((i, j), g) in gram.indexed_iter() {
+    for ((i, j), g) in e.context.t().dot(&e.context).indexed_iter() {
         let expected = if i == j { 1.0 } else { 0.3 };
         assert!((g - expected).abs() < 1e-14, "{i} {j}: {g}");
     }
@@ -73,14 +71,12 @@ fn the_terms_account_for_the_drift() {
         for phi in [Activation::Tanh, Activation::LINEAR, Activation::Softplus] {
             let layer =
                 layer(attention, phi, labels()).with_embeddings(Embeddings::coherent(4, 0.3, 0.2).unwrap()).unwrap();
-            let start = numbers(layer.dim(), 11);
             let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
-            let account = account(&layer, &start, 3.0, 10.0, run, Form::DERIVED).unwrap();
+            let account = account(&layer, &numbers(layer.dim(), 11), 3.0, 10.0, run, Form::DERIVED).unwrap();
             assert!(account.drift > 1e-3, "{attention:?}: {account:?}");
             assert!(account.unexplained < 1e-9, "{attention:?}: {account:?}");
             assert!((account.shares.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-            let softmax_only = account.shares[2] + account.shares[3];
-            assert_eq!(softmax_only > 0.0, attention == Attention::Softmax);
+            assert_eq!(account.shares[2] + account.shares[3] > 0.0, attention == Attention::Softmax);
         }
     }
 }
@@ -91,9 +87,8 @@ fn invariants_hold_under_cross_entropy_and_any_activation() {
     for attention in [Attention::Linear, Attention::Exp] {
         for phi in [Activation::Tanh, Activation::Softplus, Activation::Square] {
             let layer = layer(attention, phi, labels());
-            let start = numbers(layer.dim(), 5);
             let run = Run::Flow(Flow::new(Method::Tsit45).within(1e-12));
-            let account = account(&layer, &start, 3.0, 5.0, run, Form::DERIVED).unwrap();
+            let account = account(&layer, &numbers(layer.dim(), 5), 3.0, 5.0, run, Form::DERIVED).unwrap();
             assert!(account.drift < 1e-8 && account.moved > 1e-3, "{attention:?} {phi:?}: {account:?}");
         }
     }
@@ -137,31 +132,19 @@ fn bad_input_is_named() {
         Training::new(Attention::Softmax, Activation::RELU, 1, x, p, g).unwrap_err().to_string()
     };
     let g = || Backpropagated::Stationary(array![[1.0, 1.0]]);
-    assert_eq!(
-        make(x.clone(), vec![0.5, 0.4], g()),
-        "probabilities = [0.5, 0.4]: must be numbers >= 0 that sum to 1, not to 0.9"
-    );
-    assert_eq!(
-        make(x.clone(), vec![1.0], g()),
-        "probabilities has shape [1], expected one per sample, 2 of them, at least one"
-    );
+    let (negative, empty) = (array![[1.0, -1.0], [0.0, 1.0]], array![[0.0, 1.0], [0.0, 1.0]]);
+    let (labels, short) = (Backpropagated::CrossEntropy(vec![0, 1]), Backpropagated::Stationary(array![[1.0]]));
+    for (x, p, g, message) in [
+        (&x, vec![0.5, 0.4], g(), "probabilities = [0.5, 0.4]: must be numbers >= 0 that sum to 1, not to 0.9"),
+        (&x, vec![1.0], g(), "probabilities has shape [1], expected one per sample, 2 of them, at least one"),
+        (&negative, vec![0.5; 2], g(), "input frequency of sample 1 = -1: must be a finite number, >= 0 for softmax"),
+        (&empty, vec![0.5; 2], g(), "input frequencies of sample 0 = all 0: must hold at least one token"),
+        (&x, vec![0.5; 2], labels, "label = 1: must be a node, a whole number below 1"),
+        (&x, vec![0.5; 2], short, "gradient has shape (1, 1), expected (1, 2): node by sample"),
+    ] {
+        assert_eq!(make(x.clone(), p, g), message);
+    }
     assert!(make(x.clone(), vec![f64::NAN, 1.0], g()).starts_with("probabilities = [NaN, 1.0]"));
-    assert_eq!(
-        make(array![[1.0, -1.0], [0.0, 1.0]], vec![0.5; 2], g()),
-        "input frequency of sample 1 = -1: must be a finite number, >= 0 for softmax"
-    );
-    assert_eq!(
-        make(array![[0.0, 1.0], [0.0, 1.0]], vec![0.5; 2], g()),
-        "input frequencies of sample 0 = all 0: must hold at least one token"
-    );
-    assert_eq!(
-        make(x.clone(), vec![0.5; 2], Backpropagated::CrossEntropy(vec![0, 1])),
-        "label = 1: must be a node, a whole number below 1"
-    );
-    assert_eq!(
-        make(x.clone(), vec![0.5; 2], Backpropagated::Stationary(array![[1.0]])),
-        "gradient has shape (1, 1), expected (1, 2): node by sample"
-    );
     let good = Training::new(Attention::Exp, Activation::RELU, 1, x, vec![0.5; 2], g()).unwrap();
     assert!(good.clone().at_temperature(0.0).is_err());
     let error = good.with_embeddings(Embeddings::orthonormal(3)).unwrap_err();

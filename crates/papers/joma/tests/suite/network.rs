@@ -1,5 +1,4 @@
-//! Networks with written-out derivatives: against JAX's, against finite differences, and against longer forms of
-//! the same sequence.
+//! Networks with written-out derivatives: against JAX's, against finite differences, and longer forms of a sequence.
 
 use attnlab_core::rng::Streams;
 use attnlab_joma::network::{Adam, Architecture, Batch, Dropout, Network, Start, Targets, clip};
@@ -24,8 +23,7 @@ fn patterned(architecture: Architecture) -> Network<f64> {
 
 fn against((value, gradient): (f64, Vec<f64>), [loss, norm, along]: [f64; 3]) {
     let gradient_norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
-    let dots = gradient.iter().enumerate().map(|(i, g)| g * (i as f64).cos());
-    let dot: f64 = dots.sum();
+    let dot: f64 = gradient.iter().enumerate().map(|(i, g)| g * (i as f64).cos()).sum();
     for (number, expected) in [(value, loss), (gradient_norm, norm), (dot, along)] {
         assert!((number - expected).abs() < 1e-10, "{number} {expected}");
     }
@@ -38,20 +36,18 @@ fn loss_and_gradient_are_those_of_jax_latents() {
     let mut batch = Batch::default();
     batch.push(&[6, 0, 3, 5], 5.0);
     batch.push(&[6, 1, 2, 4], 2.0);
-    let targets = Targets::last(&batch, &[1, 3], &[0.25, 0.75]);
     assert_eq!(network.parameters().len(), 874);
     let expected = [1.5277759309060086, 3.7488387270327634, 2.4116654529658343];
-    against(network.loss_and_gradient(&batch, &targets, None), expected);
+    against(network.loss_and_gradient(&batch, &Targets::last(&batch, &[1, 3], &[0.25, 0.75]), None), expected);
 }
 
 #[test]
 fn loss_and_gradient_are_those_of_jax_text() {
     let network = patterned(Architecture::text(7, 6, 2));
     let batch = Batch::new(&[vec![0, 3, 5, 1], vec![2, 2, 6, 4]]);
-    let targets = Targets::every(vec![3, 5, 1, 0, 2, 6, 4, 1]);
     assert_eq!(network.parameters().len(), 643);
     let expected = [1.966369329055901, 0.8808589619464512, -0.009654583941410583];
-    against(network.loss_and_gradient(&batch, &targets, None), expected);
+    against(network.loss_and_gradient(&batch, &Targets::every(vec![3, 5, 1, 0, 2, 6, 4, 1]), None), expected);
 }
 
 /// The derivative along a random direction by central differences, whose error is of the order h² = 1e-10 plus
@@ -59,8 +55,7 @@ fn loss_and_gradient_are_those_of_jax_text() {
 fn by_differences(architecture: Architecture, dropout: f64, seed: u64) -> (f64, f64) {
     let network = patterned(architecture);
     let batch = Batch::new(&[vec![1, 4, 4, 2, 0], vec![3], vec![5, 6]]);
-    let classes = vec![1, 0, 2, 3, 1, 0, 2, 3];
-    let targets = Targets::every(classes);
+    let targets = Targets::every(vec![1, 0, 2, 3, 1, 0, 2, 3]);
     let streams = Streams::new(seed, "test", 0, 0);
     let mask = || (dropout > 0.0).then(|| Dropout::new(dropout, streams.part("dropout", 0)).unwrap());
     let (_, gradient) = network.loss_and_gradient(&batch, &targets, mask().as_mut());
@@ -68,13 +63,10 @@ fn by_differences(architecture: Architecture, dropout: f64, seed: u64) -> (f64, 
     let h = 1e-5;
     let moved = |sign: f64| {
         let mut other = network.clone();
-        let flat = other.parameters_mut();
-        flat.iter_mut().zip(&direction).for_each(|(x, v)| *x += sign * h * v);
+        other.parameters_mut().iter_mut().zip(&direction).for_each(|(x, v)| *x += sign * h * v);
         other.loss_and_gradient(&batch, &targets, mask().as_mut()).0
     };
-    let slope = (moved(1.0) - moved(-1.0)) / (2.0 * h);
-    let along = gradient.iter().zip(&direction).map(|(g, v)| g * v).sum();
-    (slope, along)
+    ((moved(1.0) - moved(-1.0)) / (2.0 * h), gradient.iter().zip(&direction).map(|(g, v)| g * v).sum())
 }
 
 proptest! {
@@ -102,10 +94,8 @@ fn one_column_of_padding_stands_for_many() {
     let long = Batch::new(&[vec![6, 6, 6, 6, 0, 3]]);
     let mut short = Batch::default();
     short.push(&[6, 0, 3], 4.0);
-    let [a, b] = [long, short].map(|batch| {
-        let targets = Targets::last(&batch, &[2], &[1.0]);
-        network.loss_and_gradient(&batch, &targets, None)
-    });
+    let [a, b] =
+        [long, short].map(|batch| network.loss_and_gradient(&batch, &Targets::last(&batch, &[2], &[1.0]), None));
     assert!((a.0 - b.0).abs() < 1e-13);
     for (x, y) in a.1.iter().zip(&b.1) {
         assert!((x - y).abs() < 1e-13);
@@ -123,8 +113,7 @@ fn shuffled_classes_are_another_name_of_the_same_network() {
     let (from, to) = (network.parameters(), renamed.parameters_mut());
     for (old, new) in order.iter().enumerate() {
         for slot in std::iter::once(readout.weight).chain(readout.bias) {
-            let row = slot.of(from).row(old).to_owned();
-            slot.of_mut(to).row_mut(*new).assign(&row);
+            slot.of_mut(to).row_mut(*new).assign(&slot.of(from).row(old).to_owned());
         }
     }
     let batch = Batch::new(&[vec![1, 2, 3], vec![0, 4], vec![5, 6]]);

@@ -8,10 +8,8 @@ use attnlab_lab::run::{CheckOptions, CheckReport, Silent, check};
 use serde_json::{Value, json};
 
 fn run_with(id: &str, set: Value, beyond_hypotheses: bool) -> Result<CheckReport> {
-    let catalogue = Catalogue::new().with(room());
-    let claim = catalogue.claim(id).unwrap();
     let options = CheckOptions { trials: Some(8), beyond_hypotheses, ..CheckOptions::default() };
-    check(&**claim, set.as_object().unwrap(), &options, &Silent)
+    check(&**Catalogue::new().with(room()).claim(id).unwrap(), set.as_object().unwrap(), &options, &Silent)
 }
 
 fn run_claim(id: &str, set: Value) -> Result<CheckReport> {
@@ -21,8 +19,7 @@ fn run_claim(id: &str, set: Value) -> Result<CheckReport> {
 /// Broken on purpose: the shares of the assumptions in the drift add up.
 #[test]
 fn the_drift_is_shared_among_the_assumptions() {
-    let random = json!({"data": "random"});
-    let report = run_with("joma.theorem1_softmax_corrected", random, true).unwrap();
+    let report = run_with("joma.theorem1_softmax_corrected", json!({"data": "random"}), true).unwrap();
     assert_eq!(report.verdict, VerdictKind::Refuted);
     let shares = ["attention uncorrelated with the gradient at every node", "constant mean attention"];
     let sum: f64 = shares.iter().map(|name| report.witness[&format!("share: {name}")].as_f64().unwrap()).sum();
@@ -43,19 +40,15 @@ fn critical_points_of_all_homogeneous_activations() {
             assert_eq!(report.verdict, VerdictKind::Supported, "{id} {set}");
             assert!(!report.witness.contains_key("none"), "{id} {set}");
         }
-        let report = run_claim(id, json!({"activation": "linear"})).unwrap();
-        assert_eq!(report.verdict, VerdictKind::OutOfScope, "{id}");
+        assert_eq!(run_claim(id, json!({"activation": "linear"})).unwrap().verdict, VerdictKind::OutOfScope, "{id}");
     }
 }
 
 #[test]
 fn refused_parameters_are_named() {
     let refused = |set: Value| run_claim("joma.theorem1_exp", set).unwrap_err().to_string();
-    assert!(
-        refused(json!({"coherence": 1.0})).starts_with("coherence = 1.0: must be"),
-        "{}",
-        refused(json!({"coherence": 1.0}))
-    );
+    let message = refused(json!({"coherence": 1.0}));
+    assert!(message.starts_with("coherence = 1.0: must be"), "{message}");
     // Six orthonormal embeddings leave room for an overlap of at most 1/√6 with each.
     let message = refused(json!({"query_overlap": 0.5}));
     assert!(message.starts_with("query_overlap = 0.5: must be a number in (-0.408"), "{message}");

@@ -18,8 +18,7 @@ fn claim(id: &str) -> ClaimTest {
 fn the_components_of_figure_3() {
     let first = claim("joma.fig3").draws(json!({}), Some(1));
     let text = |name: &str| {
-        let values = numbers(first[0].witness(), name);
-        let shown: Vec<String> = values.iter().map(|v| format!("{v:.2}")).collect();
+        let shown: Vec<String> = numbers(first[0].witness(), name).iter().map(|v| format!("{v:.2}")).collect();
         format!("{}, {}, {} and {}", shown[0], shown[1], shown[2], shown[3])
     };
     claim("joma.fig3").assert_printed(&[text("components"), text("1000_steps_later")]);
@@ -27,24 +26,19 @@ fn the_components_of_figure_3() {
 
 #[test]
 fn the_theta_2_of_a_ball_at_its_edge() {
-    let ball = Isotropic::new(Radial::Ball, 4).unwrap();
-    assert_eq!(ball.theta2((0.0, 1.0), 1.0), 0.0);
+    assert_eq!(Isotropic::new(Radial::Ball, 4).unwrap().theta2((0.0, 1.0), 1.0), 0.0);
 }
 
 #[test]
 fn critical_points() {
-    let seen = claim("joma.lemma4_condition").draws(json!({}), Some(1));
-    let rate = numbers(seen[0].witness(), "rate")[0];
+    let rate = numbers(claim("joma.lemma4_condition").draws(json!({}), Some(1))[0].witness(), "rate")[0];
     claim("joma.lemma4_condition").assert_printed(&[format!("rates of {rate:.1}")]);
-    let law = Isotropic::new(Radial::Student { nu: 3.0 }, 3).unwrap();
-    let point = CriticalPoint::relu(law, -3.0, 1.0).unwrap();
+    let point = CriticalPoint::relu(Isotropic::new(Radial::Student { nu: 3.0 }, 3).unwrap(), -3.0, 1.0).unwrap();
     let across = point.betas().one;
-    let joint = format!("{:.3}, {:.3}", -point.joint_rate(), -across);
-    claim("joma.theorem3_stable").assert_printed(&[joint]);
+    claim("joma.theorem3_stable").assert_printed(&[format!("{:.3}, {:.3}", -point.joint_rate(), -across)]);
     let printed = point.betas_printed();
     let rates = [-(printed.one + printed.two), -printed.one];
-    let phrases = [format!("+{:.4}", rates[0]), format!("{:.4} across", rates[1])];
-    claim("joma.eq74").assert_printed(&phrases);
+    claim("joma.eq74").assert_printed(&[format!("+{:.4}", rates[0]), format!("{:.4} across", rates[1])]);
 }
 
 #[test]
@@ -55,13 +49,10 @@ fn convexity_of_g() {
     let (from, to) = (place(0.0), place(2.0));
     let slope = (to.1 - from.1) / (to.0 - from.0);
     let over = |x: f64| place(x).1 - from.1 - slope * (place(x).0 - from.0);
-    let signs = [0.3, 0.575, 0.585, 1.475, 1.485, 1.9].map(|x| over(x) > 0.0);
-    assert_eq!(signs, [false, false, true, true, false, false]);
+    assert_eq!([0.3, 0.575, 0.585, 1.475, 1.485, 1.9].map(|x| over(x) > 0.0), [false, false, true, true, false, false]);
     for (nu, minus) in [(1.5, 0.1), (4.0, -0.9)] {
-        let law = Isotropic::new(Radial::Student { nu }, 1).unwrap();
-        let point = CriticalPoint::relu(law, minus, 1.0).unwrap();
-        let plus = format!("{:.3}", point.plus);
-        claim("joma.e4_signs").assert_printed(&[plus]);
+        let point = CriticalPoint::relu(Isotropic::new(Radial::Student { nu }, 1).unwrap(), minus, 1.0).unwrap();
+        claim("joma.e4_signs").assert_printed(&[format!("{:.3}", point.plus)]);
     }
 }
 
@@ -73,14 +64,12 @@ fn closed_forms_by_name() {
     let best = eval("joma.largest_correlation", json!({"units": 400, "points": 30}));
     assert!((best - 0.521_642_701_4).abs() < 1e-9, "{best}");
     assert!(chance::largest_correlation(400, 2).is_err());
-    let rank = eval("joma.stable_rank_chance", json!({"rows": 512, "columns": 128}));
-    assert!((rank - 512.0 / 9.0).abs() < 1e-10);
+    assert!((eval("joma.stable_rank_chance", json!({"rows": 512, "columns": 128})) - 512.0 / 9.0).abs() < 1e-10);
     let student = json!({"law": "student", "nu": 3.0, "slopes": [0, 1], "rho": 0.7});
     // scipy.stats.t(3), as in the tests of `theory::isotropic`.
     assert!((eval("joma.theta1", student.clone()) - 0.732_836_500_847_618_2).abs() < 1e-12);
     assert!((eval("joma.theta2", student) - 0.473_921_686_608_990_3).abs() < 1e-12);
-    let equality = eval("joma.eq58", json!({"law": "laplace"}));
-    assert!((equality - 0.25).abs() < 1e-15);
+    assert!((eval("joma.eq58", json!({"law": "laplace"})) - 0.25).abs() < 1e-15);
     let g = json!({"law": "gaussian", "slopes": [0, 1], "y": 0.5});
     assert!((eval("joma.big_g", g) - (2.0 * std::f64::consts::PI).powf(-0.5)).abs() < 1e-12);
     let pair = json!({"mu_j": 1.0, "mu_k": 2.0, "t": 6.0});
@@ -93,8 +82,7 @@ fn closed_forms_by_name() {
 fn the_rate_at_a_critical_point() {
     let catalogue = Catalogue::new().with(room());
     let array = |id: &str, set: Value| -> Vec<f64> {
-        let formula = catalogue.formula(id).unwrap();
-        let value = formula.evaluate(set.as_object().unwrap()).unwrap().value;
+        let value = catalogue.formula(id).unwrap().evaluate(set.as_object().unwrap()).unwrap().value;
         value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
     };
     let law = json!({"law": "student", "nu": 3.0, "slopes": [0, 1], "rho_minus": -3.0});
@@ -115,7 +103,6 @@ fn the_rate_at_a_critical_point() {
         json!({"law": "student", "nu": 3.0, "slopes": [0, 1], "rho_minus": -3.0, "length": 1.0}),
     );
     assert!((eigenvalues[0] + 5.594).abs() < 1e-3 && (eigenvalues[1] + 3.832).abs() < 1e-3);
-    let report = claim("joma.theorem3_stable").check(json!({}), Some(1));
-    let seen = number(&report.witness, "eigenvalues/2");
+    let seen = number(&claim("joma.theorem3_stable").check(json!({}), Some(1)).witness, "eigenvalues/2");
     assert!(seen.abs() < 1e-4, "{seen}");
 }

@@ -17,9 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 fn run(id: &str, set: &str, folder: &Path) -> Vec<Row> {
-    let catalogue = Catalogue::new().with(room());
-    let entry = catalogue.experiment(id).unwrap();
-    let experiment = entry.configure(true, None, &set.parse().unwrap()).unwrap();
+    let set = set.parse().unwrap();
+    let experiment = Catalogue::new().with(room()).experiment(id).unwrap().configure(true, None, &set).unwrap();
     let report = experiment::run(&*experiment, folder, &RunOptions::default(), &Silent).unwrap();
     assert!(!experiment.figures(&report.rows).unwrap().is_empty());
     report.rows
@@ -56,8 +55,7 @@ fn untrained_networks_score_as_elsewhere() {
         }
     }
     let noise: Vec<f64> = rows.iter().map(|r| r.number("noise_0").unwrap()).collect();
-    let expected = largest_correlation(400, 20).unwrap();
-    assert!(stats::mean(&noise, 0.999).unwrap().covers(expected));
+    assert!(stats::mean(&noise, 0.999).unwrap().covers(largest_correlation(400, 20).unwrap()));
 }
 
 // Trainings run in f32, and rounding, which depends on the vector units, grows along a training. The thresholds below
@@ -71,8 +69,7 @@ const LEAST_UNTRAINED_LOSS: f64 = 2.0;
 
 #[test]
 fn training_learns_the_classes_of_table_1() {
-    let rows = rows("joma_table1", "seeds = 2\nwidth = 64\nchildren = [2]\nlatents = [[10, 20]]\nrates = [1e-3]");
-    for row in &rows {
+    for row in &rows("joma_table1", "seeds = 2\nwidth = 64\nchildren = [2]\nlatents = [[10, 20]]\nrates = [1e-3]") {
         let (loss, floor) = (row.series("loss").unwrap(), row.number("floor").unwrap());
         assert!(loss[0] > LEAST_UNTRAINED_LOSS && loss[loss.len() - 1] < floor + LARGEST_EXCESS, "{loss:?} {floor}");
         // The classes themselves are no better than noise in an untrained bottom block, and the score is a correlation.
@@ -81,16 +78,14 @@ fn training_learns_the_classes_of_table_1() {
         }
         let (all, few) = (row.series("corr_0_0").unwrap(), row.series("few_0").unwrap());
         assert!(all.iter().zip(&few).all(|(a, b)| b <= a));
-        let dimensions = row.series("dimension_1").unwrap();
-        assert!(dimensions.iter().all(|d| (1.0..19.0).contains(d)));
+        assert!(row.series("dimension_1").unwrap().iter().all(|d| (1.0..19.0).contains(d)));
     }
 }
 
 /// Largest of 100 correlations over 2000 samples: √(2 ln 100/2000) = .068 to leading order.
 #[test]
 fn permuted_latents_are_at_the_level_of_noise() {
-    let set = "seeds = 2\nheld_out = 2000\nrho = [0.9]\nrecords = [0, 5]";
-    for row in rows("joma_latents", set) {
+    for row in rows("joma_latents", "seeds = 2\nheld_out = 2000\nrho = [0.9]\nrecords = [0, 5]") {
         for s in [0, 1] {
             let noise = row.number(&format!("noise_{s}")).unwrap();
             assert!((0.04..0.08).contains(&noise), "{noise}");
@@ -113,13 +108,11 @@ const LEAST_REBOUND: f64 = 0.08;
 /// and with entries permuted (8 for large matrices), and five standard deviations to either side.
 const UNSTRUCTURED_RANKS: std::ops::Range<f64> = 5.5..12.5;
 
-/// On shuffled text, where only frequencies can be learnt, there is a drop too, about half as large: frequent words
-/// alone attract attention for a while.
+/// On shuffled text, where only frequencies can be learnt, there is a drop too, about half as large.
 #[test]
 fn the_entropy_of_one_layer_drops_and_rebounds_on_drawn_text_more_than_on_shuffled() {
-    let set = "seeds = 2\nlayers = [1]\ncontrols = [\"shuffled\"]\nsteps = 600\nevery = 20";
     let mut drops = [vec![], vec![]];
-    for row in rows("joma_text", set) {
+    for row in rows("joma_text", "seeds = 2\nlayers = [1]\ncontrols = [\"shuffled\"]\nsteps = 600\nevery = 20") {
         let entropy = row.series("entropy_0").unwrap();
         let ceiling: f64 = (1..=35).map(|n| f64::from(n).ln()).sum::<f64>() / 35.0;
         // Untrained attention is nearly uniform.
@@ -142,9 +135,8 @@ fn the_entropy_of_one_layer_drops_and_rebounds_on_drawn_text_more_than_on_shuffl
         assert!((mean("least_0") - least).abs() < 1e-9);
         assert!((mean("start_0") - entropy[0]).abs() < 1e-9);
         assert!((mean("end_0") - end).abs() < 1e-9);
-        let rank = row.series("rank_0").unwrap();
         let mut unstructured = row.series("permuted_0").unwrap();
-        unstructured.push(rank[0]);
+        unstructured.push(row.series("rank_0").unwrap()[0]);
         assert!(unstructured.iter().all(|r| UNSTRUCTURED_RANKS.contains(r)), "{unstructured:?}");
     }
     // In each of six seeds the drop is larger on drawn text, by 0.06 to 0.45.
@@ -155,8 +147,7 @@ fn the_entropy_of_one_layer_drops_and_rebounds_on_drawn_text_more_than_on_shuffl
 /// The rate is the only difference, so that the start is the same.
 #[test]
 fn controls_follow_the_layers_that_are_trained() {
-    let set = "seeds = 2\nlayers = [2]\ncontrols = [\"own\", \"rate\"]\nsteps = 40\nevery = 20";
-    let rows = rows("joma_text", set);
+    let rows = rows("joma_text", "seeds = 2\nlayers = [2]\ncontrols = [\"own\", \"rate\"]\nsteps = 40\nevery = 20");
     assert_eq!(rows.len(), 6);
     assert!(rows.iter().all(|r| r.parameter("layers").unwrap() == 2.0));
     let of = |control: &str| rows.iter().find(|r| r.word(CONTROL.name).unwrap() == control).unwrap();
@@ -211,16 +202,12 @@ fn far_leaves_add_more_about_the_class_than_near_ones() {
     let zero = vec![0.95, 0.05];
     let tree = |classes: [f64; 2]| Tree::regular(classes.into(), zero.clone(), 0.9, 5, 2).unwrap();
     let of_class = [tree([1.0, 0.0]), tree([0.0, 1.0])];
-    let query = (of_class[0].leaves()[0], true);
     let entropy = |p: &[f64]| -p.iter().map(|p| p * p.ln()).sum::<f64>();
     // Mutual information of the class and a leaf, given that some leaves are as they are.
     let information = |leaf: usize, given: &[(usize, bool)]| {
-        let joint = of_class.iter().flat_map(|tree| {
-            [true, false].map(|on| {
-                let values = [given, &[(leaf, on)]].concat();
-                0.5 * tree.probability(&values).unwrap()
-            })
-        });
+        let joint = of_class
+            .iter()
+            .flat_map(|tree| [true, false].map(|on| 0.5 * tree.probability(&[given, &[(leaf, on)]].concat()).unwrap()));
         let joint: Vec<f64> = joint.collect();
         let sum: f64 = joint.iter().sum();
         let p: Vec<f64> = joint.iter().map(|p| p / sum).collect();
@@ -231,7 +218,7 @@ fn far_leaves_add_more_about_the_class_than_near_ones() {
         .map(|first| {
             let leaf = of_class[0].leaves()[*first];
             assert!((information(leaf, &[]) - 0.186).abs() < 5e-4);
-            information(leaf, &[query])
+            information(leaf, &[(of_class[0].leaves()[0], true)])
         })
         .collect();
     for (gain, said) in gains.iter().zip([0.023, 0.047, 0.072, 0.098]) {
@@ -293,24 +280,21 @@ fn a_stopped_training_goes_on_to_the_same_bits() {
         Ok((batch, targets))
     };
     let go = |plan: &Plan, context: &TrialContext| -> Result<(Record, Vec<f32>), Error> {
-        let start = Start::Library { equal_blocks: true };
-        let mut network = Network::<f32>::new(sizes, start, &streams)?;
+        let mut network = Network::<f32>::new(sizes, Start::Library { equal_blocks: true }, &streams)?;
         let adam = Adam::new(1e-2, 1e-4, network.parameters().len());
         let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
             record.push("first", f64::from(network.parameters()[0]));
             record.push("step", step as f64);
             Ok(())
         };
-        let record = train(&mut network, adam, plan, &streams, context, &batch, &mut look)?;
-        Ok((record, network.parameters().to_vec()))
+        Ok((train(&mut network, adam, plan, &streams, context, &batch, &mut look)?, network.parameters().to_vec()))
     };
     let whole = go(&plan("a"), &TrialContext::none()).unwrap();
     for stop in [1, 8, 11, 21, 30] {
         let folder = tempfile::tempdir().unwrap();
         let context = |progress| TrialContext { folder: Some(folder.path().join("kept")), progress };
         let stopping = StopAfter(AtomicU64::new(stop));
-        let stopped = go(&plan("a"), &context(&stopping));
-        assert!(matches!(stopped, Err(Error::Stopped { kept: true, .. })), "{stop}");
+        assert!(matches!(go(&plan("a"), &context(&stopping)), Err(Error::Stopped { kept: true, .. })), "{stop}");
         // Other settings do not take it for theirs.
         assert!(go(&plan("b"), &context(&Silent)).is_err());
         let resumed = go(&plan("a"), &context(&Silent)).unwrap();

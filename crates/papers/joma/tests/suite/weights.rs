@@ -32,10 +32,8 @@ fn put(path: &Path, diagonals: [[f32; 3]; 2]) {
 fn weights(arguments: &[&str]) -> Result<(), String> {
     let catalogue = Catalogue::new().with(room());
     let command = catalogue.commands().find(|c| c.describe().get_name() == "weights").unwrap();
-    let arguments = std::iter::once("weights").chain(arguments.iter().copied());
-    let matches = command.describe().try_get_matches_from(arguments);
-    let matches = matches.map_err(|e| e.to_string())?;
-    command.run(&matches, &mut Out::stdout()).map(|_| ()).map_err(|e| e.to_string())
+    let matches = command.describe().try_get_matches_from(std::iter::once("weights").chain(arguments.iter().copied()));
+    command.run(&matches.map_err(|e| e.to_string())?, &mut Out::stdout()).map(|_| ()).map_err(|e| e.to_string())
 }
 
 #[test]
@@ -59,8 +57,7 @@ fn stable_ranks_of_diagonal_matrices_are_known() {
     for row in &rows {
         // 12/(2 + √3)².
         assert!((row.number("chance").unwrap() - 12.0 / 13.928_203_230_275_51).abs() < 1e-12);
-        let moved = row.number("moved").unwrap();
-        assert_eq!(moved.is_nan(), row.parameter("step").unwrap() == 0.0);
+        assert_eq!(row.number("moved").unwrap().is_nan(), row.parameter("step").unwrap() == 0.0);
         // The permuted entries are the same ones: their squares have the same sum.
         assert!(row.series("permuted").unwrap().iter().all(|r| (1.0..=3.0).contains(r)));
         assert_eq!(row.word("tensor").unwrap().len(), "layers.0.fc1.weight".len());

@@ -17,8 +17,7 @@ fn claim(id: &str) -> ClaimTest {
 
 #[test]
 fn the_critical_point_of_theorem_3() {
-    let law = Isotropic::new(Radial::Student { nu: 3.0 }, 3).unwrap();
-    let point = CriticalPoint::relu(law, -3.0, 1.0).unwrap();
+    let point = CriticalPoint::relu(Isotropic::new(Radial::Student { nu: 3.0 }, 3).unwrap(), -3.0, 1.0).unwrap();
     let (true_rates, printed) = (point.betas(), point.betas_printed());
     let along = |b: attnlab_joma::theory::Betas| b.one + b.two;
     claim("joma.theorem3").assert_printed(&[
@@ -97,10 +96,8 @@ fn trained_layers() {
     ]);
     for setting in ["text", "code"] {
         let drawn = json!({ "setting": setting });
-        let drawn = claim("joma.fig2_amplitude").draws(drawn, Some(1));
-        let off = numbers(drawn[0].witness(), "relative_distance");
-        let off = format!("{:.2} and {:.2}", off[0], off[1]);
-        claim("joma.fig2_amplitude").assert_printed(&[off]);
+        let off = numbers(claim("joma.fig2_amplitude").draws(drawn, Some(1))[0].witness(), "relative_distance");
+        claim("joma.fig2_amplitude").assert_printed(&[format!("{:.2} and {:.2}", off[0], off[1])]);
     }
 }
 
@@ -118,8 +115,7 @@ fn rebounds_of_the_entropy() {
     };
     let mut least = f64::INFINITY;
     let mut look = |_: f64, x: &[f64]| least = least.min(entropy(x));
-    let integrator = Flow::new(Method::Tsit45).within(1e-8);
-    let path = integrator.watched(&flow, &[0.0; 10], &[30.0], Watch::steps(&mut look));
+    let path = Flow::new(Method::Tsit45).within(1e-8).watched(&flow, &[0.0; 10], &[30.0], Watch::steps(&mut look));
     let rebound = entropy(path.unwrap().end()) - least;
     assert!(rebound < 1e-5, "{rebound}");
     // Targets below 1.
@@ -143,8 +139,7 @@ const TRAINED: f64 = 3e-3;
 /// Requires a phrase in a sheet, and that its numbers are the computed ones to within [`TRAINED`].
 fn assert_trained(id: &str, phrase: &str, computed: &[f64]) {
     claim(id).assert_printed(&[phrase.to_string()]);
-    let words = phrase.split([' ', '[', ']', ',']);
-    let printed: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+    let printed: Vec<f64> = phrase.split([' ', '[', ']', ',']).filter_map(|word| word.parse().ok()).collect();
     assert_eq!(printed.len(), computed.len(), "{id}: {phrase}");
     let mut pairs = printed.iter().zip(computed);
     assert!(pairs.all(|(a, b)| (a - b).abs() < TRAINED), "{id}: {phrase} in the sheet, computed {computed:?}");
@@ -159,11 +154,10 @@ fn what_training_adds_to_table_1() {
         assert_trained(id, phrase, &[e.value, e.low, e.high]);
     }
     let first = claim("joma.table1_gain").draws(json!({}), Some(1));
-    let score = |name: &str| number(first[0].witness(), name);
     for (phrase, names) in [
         ("from 0.663 to 0.714", ["untrained", "trained"]),
         ("from 0.536 to 0.599", ["permuted_untrained", "permuted_trained"]),
     ] {
-        assert_trained("joma.table1_gain", phrase, &names.map(score));
+        assert_trained("joma.table1_gain", phrase, &names.map(|name: &str| number(first[0].witness(), name)));
     }
 }

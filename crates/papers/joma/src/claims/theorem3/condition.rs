@@ -2,16 +2,11 @@
 
 use super::printed_field::{Pair, dot};
 use super::{draw, hypotheses, none, schema};
-use crate::quantities::DIM;
-use crate::theory::CriticalPoint;
-use attnlab_core::linalg::normal_matrix;
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
+use crate::claims::setting::*;
 
 /// The condition (56), printed and with the direction of v.
 #[derive(Serialize, Deserialize)]
 pub struct Condition {
-    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Tangent of the angle between v and x̄_+ - x̄_-: 0 where the statement asks for none, 1 as printed.
     tilt: f64,
@@ -32,18 +27,11 @@ impl Condition {
         // v = |v| e; x̄_+ - x̄_- = (r_+ - r_-)/|v| (e + tilt e'), e' across e.
         let v: Vec<f64> = drawn.direction.iter().map(|e| point.length * e).collect();
         let size = scale * (plus - minus) / point.length;
-        let tilted = drawn.direction.iter().zip(&drawn.across);
-        let apart = tilted.map(|(e, across)| size * (e + self.tilt * across));
+        let apart = drawn.direction.iter().zip(&drawn.across).map(|(e, across)| size * (e + self.tilt * across));
         let upper: Vec<f64> = apart.zip(&drawn.centre).map(|(d, x)| d + x).collect();
-        let pair = Pair {
-            law: point.law,
-            slopes: point.slopes,
-            weight: point.weight,
-            centres: [&upper, &drawn.centre],
-            printed,
-        };
-        let xi = scale * minus - dot(&v, &drawn.centre);
-        let (rate, bias) = pair.rate(&v, xi);
+        let CriticalPoint { law, slopes, weight, .. } = *point;
+        let pair = Pair { law, slopes, weight, centres: [&upper, &drawn.centre], printed };
+        let (rate, bias) = pair.rate(&v, scale * minus - dot(&v, &drawn.centre));
         let theta1 = point.law.theta1(point.slopes, point.plus).abs();
         let term = theta1 * size.abs() / if printed { point.length } else { 1.0 };
         // ξ̇ and v̇ - ξ̇ x̄_-: the terms of x̄_- cancel with that of ξ̇.
@@ -80,8 +68,7 @@ impl Drawn {
     }
 }
 
-/// Largest relative rate at a critical point: ρ_+ is found by bisection to rounding, with room for condition numbers of
-/// some thousand.
+/// Largest relative rate at a critical point: ρ_+ by bisection to rounding, times condition numbers of some thousand.
 const TOLERANCE: f64 = 1e-9;
 /// Relative change of r_+ - r_- by which (56) is broken, and the least relative rate there.
 const BROKEN: (f64, f64) = (1e-3, 1e-6);
@@ -103,10 +90,7 @@ impl Claim for Condition {
 
     /// In one dimension every v is along x̄_+ - x̄_-.
     fn expected(&self, params: &Params) -> VerdictKind {
-        match params.get(DIM) {
-            1 => VerdictKind::Supported,
-            _ => self.sheet().expected,
-        }
+        if params.get(DIM) == 1 { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

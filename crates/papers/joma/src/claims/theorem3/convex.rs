@@ -1,16 +1,11 @@
 //! Section E.4: G is convex on its upper half.
 
-use crate::claims::setting::random_law;
-use crate::quantities::DIM;
-use crate::theory::{Isotropic, Radial, Shell};
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
-use rand::RngExt;
+use crate::claims::setting::*;
+use crate::theory::Shell;
 
 /// The statement that G is convex on y > 1/2, printed and from three dimensions on.
 #[derive(Serialize, Deserialize)]
 pub struct Convex {
-    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Factor by which the slope of G is said to grow between two chords; a mutant's is above 1.
     growth: f64,
@@ -43,8 +38,7 @@ impl Law {
     fn draw(dim: usize, rng: &mut Generator) -> Result<Self> {
         if rng.random_bool(SHELLS) {
             let radius = rng.random_range(1.0..3.0);
-            let width = radius * rng.random_range(0.1..0.4);
-            return Ok(Law::Shell(Shell::new(dim, radius, width)?));
+            return Ok(Law::Shell(Shell::new(dim, radius, radius * rng.random_range(0.1..0.4))?));
         }
         Ok(Law::Plain(random_law(dim, rng)?))
     }
@@ -59,10 +53,7 @@ impl Law {
 
     /// The end of the range of x: the edge of the ball, beyond which y = 1.
     fn end(&self) -> f64 {
-        match self {
-            Law::Plain(law) if law.radial() == Radial::Ball => 1.0,
-            _ => RANGE,
-        }
+        if matches!(self, Law::Plain(law) if law.radial() == Radial::Ball) { 1.0 } else { RANGE }
     }
 }
 
@@ -78,14 +69,9 @@ impl Claim for Convex {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        match self.printed {
-            true => vec![],
-            false => vec![Hypothesis::new(
-                "three dimensions",
-                "n >= 3: p_n falls on either side of 0 for every isotropic law",
-                params.real(DIM) - 3.0,
-            )],
-        }
+        let printed = "n >= 3: p_n falls on either side of 0 for every isotropic law";
+        let dimensions = Hypothesis::new("three dimensions", printed, params.real(DIM) - 3.0);
+        if self.printed { vec![] } else { vec![dimensions] }
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
@@ -102,12 +88,11 @@ impl Claim for Convex {
         let [a, b, c] = x.map(|x| law.point(x));
         // Slopes of two chords, multiplied out.
         let below = (b[1] - a[1]) * (c[0] - b[0]);
-        let above = (c[1] - b[1]) * (b[0] - a[0]);
         let name = match &law {
             Law::Plain(law) => format!("{:?}", law.radial()),
             Law::Shell(shell) => format!("{shell:?}"),
         };
         let witness = witness! { "law" => name, "x" => x, "y" => [a[0], b[0], c[0]], "G" => [a[1], b[1], c[1]] };
-        Ok(Outcome::at_most(self.growth * below, above, TOLERANCE, witness))
+        Ok(Outcome::at_most(self.growth * below, (c[1] - b[1]) * (b[0] - a[0]), TOLERANCE, witness))
     }
 }

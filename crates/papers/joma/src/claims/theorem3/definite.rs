@@ -1,8 +1,7 @@
 //! Theorem 3, Eqs. (72) to (74): the condition s_μ > 0, and whether critical points attract.
 
 use super::{AtCritical, Statement};
-use crate::theory::CriticalPoint;
-use attnlab_lab::prelude::*;
+use crate::claims::setting::*;
 
 /// A statement on whether C(μ) is positive definite.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -42,11 +41,10 @@ impl Statement for Definite {
 
     fn outcome_at(self, point: CriticalPoint, _params: &Params) -> Result<Outcome> {
         let rates = self.rates(point);
-        let positive = rates.iter().all(|r| *r > 0.0);
         let witness = witness! {
             "across" => rates[0], "along" => rates[1], "rho" => [point.minus, point.plus],
             "s_mu" => if self.necessary { -1 } else { 1 },
         };
-        Ok(Outcome::Event { holds: positive != self.necessary, witness })
+        Ok(Outcome::Event { holds: rates.iter().all(|r| *r > 0.0) != self.necessary, witness })
     }
 }

@@ -1,8 +1,8 @@
 //! Lemma 4, Eq. (58): a sufficient condition for a critical point under ReLU.
 
 use super::upper;
+use crate::claims::setting::*;
 use crate::theory::critical;
-use attnlab_lab::prelude::*;
 
 /// Relative error of F/θ_1 at ρ_+, which is found by bisection to rounding, with room for its slope there.
 const TOLERANCE: f64 = 1e-9;
@@ -29,8 +29,7 @@ impl Claim for Existence {
         let (law, _) = upper::law(params, streams)?;
         // (58) says that a line through θ_1 = 1/2, ρ_- = 0, meets G again.
         let Some(point) = upper::pair(&law, 0.0) else {
-            let witness = witness! { "law" => format!("{:?}", law.radial()) };
-            return Ok(Outcome::Event { holds: false, witness });
+            return Ok(Outcome::Event { holds: false, witness: witness! { "law" => format!("{:?}", law.radial()) } });
         };
         let plus = (1.0 + self.change) * point.plus;
         let life = |rho: f64| critical::residual_life(&law, rho);

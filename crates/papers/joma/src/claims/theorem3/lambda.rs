@@ -2,9 +2,7 @@
 
 use super::printed_field::{Pair, Printed, smooth_density};
 use super::{AtCritical, Statement};
-use crate::claims::setting::activation;
-use crate::theory::CriticalPoint;
-use attnlab_lab::prelude::*;
+use crate::claims::setting::*;
 use std::f64::consts::TAU;
 
 /// The remainder of (50) beside its linearisation (72) to (74), relative to it.
@@ -23,8 +21,7 @@ impl Lambda {
 
 /// Distances γ from μ, relative to |μ|, at which |λ| is read.
 const GAMMAS: [f64; 2] = [1e-2, 1e-3];
-/// Largest |λ| in units of γ/|μ|: a tenth at the first of them, a hundredth at the second, which is what "≪ 1" is taken to
-/// mean.
+/// Largest |λ| in units of γ/|μ|: a tenth at the first of them, a hundredth at the second, for "≪ 1".
 const SLOPE: f64 = 10.0;
 /// Directions of v - μ in the plane of μ and one direction across.
 const DIRECTIONS: u32 = 16;
@@ -43,14 +40,9 @@ impl Statement for Lambda {
     fn outcome_at(self, point: CriticalPoint, params: &Params) -> Result<Outcome> {
         let field = Printed::new(&point, activation(params)?);
         let upper = [field.distance, 0.0];
-        let pair = Pair {
-            law: point.law,
-            slopes: point.slopes,
-            weight: point.weight,
-            centres: [&upper, &[0.0, 0.0]],
-            printed: true,
-        };
-        let [beta1, beta2] = field.betas(point.slopes);
+        let CriticalPoint { law, slopes, weight, .. } = point;
+        let pair = Pair { law, slopes, weight, centres: [&upper, &[0.0, 0.0]], printed: true };
+        let [beta1, beta2] = field.betas(slopes);
         let rates = [beta1 + self.second * beta2 * field.length.powi(2), beta1];
         let lambda = |gamma: f64, angle: f64| {
             let step = [angle.cos(), angle.sin()].map(|x| gamma * field.length * x);

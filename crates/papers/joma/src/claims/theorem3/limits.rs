@@ -1,14 +1,10 @@
 //! Lemma 4, after Eq. (58): the limits of G at 0 and 1.
 
-use crate::claims::setting::random_law;
-use crate::quantities::DIM;
-use crate::theory::{Isotropic, Radial};
-use attnlab_lab::prelude::*;
+use crate::claims::setting::*;
 
 /// The limits of G(y) = F(θ_1^{-1}(y)) under ReLU, printed and corrected.
 #[derive(Serialize, Deserialize)]
 pub struct Limits {
-    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Flag: the limit at y → 1 is +∞ for all laws, not the radius of the support.
     infinite: bool,
@@ -37,10 +33,7 @@ const SMALL: f64 = 1e-3;
 
 /// G near y = 1: where it has been read and what it is, and whether y is still below 1.
 fn near_one(law: &Isotropic) -> (f64, f64, bool) {
-    let x = match law.radial() {
-        Radial::Ball => 1.0 - NEAR,
-        _ => HIGH,
-    };
+    let x = if law.radial() == Radial::Ball { 1.0 - NEAR } else { HIGH };
     // 1 - θ_1(x) = P[t > x] without cancellation.
     (x, law.f(RELU, x), law.theta1(RELU, -x) > 0.0)
 }

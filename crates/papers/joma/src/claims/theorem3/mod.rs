@@ -1,5 +1,4 @@
-//! Theorem 3 and Lemma 4: critical points of the nonlinear dynamics and what happens near them. A file per
-//! statement; this one holds what they share.
+//! Theorem 3 and Lemma 4: critical points of the nonlinear dynamics and what is near them; a file per statement.
 
 pub mod condition;
 pub mod convex;
@@ -18,12 +17,7 @@ pub mod stationary;
 mod upper;
 
 use super::lemma1::homogeneous;
-use super::setting::{activation, met};
-use crate::quantities::{ACTIVATION, DIM, LAW};
-use crate::theory::{CriticalPoint, Isotropic, Radial};
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
-use rand::RngExt;
+use crate::claims::setting::*;
 use serde::de::DeserializeOwned;
 use std::ops;
 
@@ -36,9 +30,6 @@ pub trait Statement: Copy + Send + Sync + Serialize + DeserializeOwned + 'static
     fn sheet(self) -> &'static Sheet;
 
     /// Judges a critical point.
-    ///
-    /// # Errors
-    /// When the point cannot be judged.
     fn outcome_at(self, point: CriticalPoint, params: &Params) -> Result<Outcome>;
 
     /// Returns the hypotheses beyond those of every critical point.
@@ -65,10 +56,7 @@ impl<S: Statement> Claim for AtCritical<S> {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        match draw(params, streams)? {
-            Some(point) => self.0.outcome_at(point, params),
-            None => Ok(none()),
-        }
+        draw(params, streams)?.map_or_else(|| Ok(none()), |point| self.0.outcome_at(point, params))
     }
 }
 
@@ -108,13 +96,11 @@ fn draw(params: &Params, streams: &Streams) -> Result<Option<CriticalPoint>> {
         "ball" => Radial::Ball,
         _ => Radial::Student { nu },
     };
-    let law = Isotropic::new(radial, params.get(DIM))?;
     let (minus, length) = (rng.random_range(minus), rng.random_range(0.4..2.5));
-    Ok(CriticalPoint::new(law, slopes, minus, length).ok())
+    Ok(CriticalPoint::new(Isotropic::new(radial, params.get(DIM))?, slopes, minus, length).ok())
 }
 
-/// The rates of (v along μ, v across, ξ) under the layer's field, with x̄_+ along the first axis and the θ_1 and θ_2 that
-/// `thetas` gives at r and |v|.
+/// Rates of (v along μ, v across, ξ) in the layer's field, x̄_+ on the first axis, with θ_1, θ_2 = `thetas`(r, |v|).
 fn layer_rate(point: &CriticalPoint, thetas: impl Fn(f64, f64) -> (f64, f64), x: [f64; 3]) -> [f64; 3] {
     let length = f64::hypot(x[0], x[1]);
     let (theta1, theta2) = thetas(x[0] * point.distance() + x[2], length);

@@ -1,9 +1,6 @@
 //! The field (50) as printed, and the layer's own, for two components with any centres.
 
-use crate::claims::setting::met;
-use crate::quantities::LAW;
-use crate::theory::{Activation, CriticalPoint, Isotropic};
-use attnlab_lab::prelude::{Hypothesis, Params};
+use crate::claims::setting::*;
 
 /// Two components of one law with the weights 1 and -a_-, under slopes (c_-, c_+).
 pub(super) struct Pair<'a> {
@@ -59,14 +56,8 @@ pub(super) struct Printed {
 impl Printed {
     /// The field with the critical point of this pair of r at any length |μ|: |x̄_+| = |r_+ - r_-|/|μ|.
     pub fn new(point: &CriticalPoint, phi: Activation) -> Self {
-        Printed {
-            law: point.law,
-            phi,
-            weight: point.weight,
-            distance: point.distance() / point.length,
-            length: point.length,
-            r: [point.plus, point.minus],
-        }
+        let CriticalPoint { law, weight, length, plus, minus, .. } = *point;
+        Printed { law, phi, weight, distance: point.distance() / length, length, r: [plus, minus] }
     }
 
     /// The rate v̇ at ξ = ξ*.

@@ -1,13 +1,11 @@
 //! Lemma 4, after Eq. (59): which ratios of weights have critical points.
 
 use super::upper;
-use crate::quantities::ACTIVATION;
-use attnlab_lab::prelude::*;
+use crate::claims::setting::*;
 
 /// The claim that a_-/a_+ and a_+/a_- are below `most` at critical points.
 #[derive(Serialize, Deserialize)]
 pub struct Range {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Flag: the pairs are those with ρ_- ≥ 0 alone.
     upper_half: bool,
@@ -60,7 +58,6 @@ impl Claim for Range {
             true => ratio > 1.0 && ratio < self.most,
             false => (1.0 / self.most..self.most).contains(&(1.0 / ratio)),
         };
-        let witness = witness! { "ratio" => ratio, "rho" => [point.minus, point.plus] };
-        Ok(Outcome::Event { holds, witness })
+        Ok(Outcome::Event { holds, witness: witness! { "ratio" => ratio, "rho" => [point.minus, point.plus] } })
     }
 }

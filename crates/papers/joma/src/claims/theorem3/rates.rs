@@ -1,19 +1,14 @@
 //! Theorem 3, Eq. (5): the rates near a critical point.
 //!
-//! The true field is taken by its definition, an integral over the law of the inputs in polar coordinates;
-//! its Jacobian by differences.
+//! The true field is an integral over the law of the inputs in polar coordinates; its Jacobian by differences.
 
 use super::printed_field::smooth_density;
 use super::{AtCritical, Statement, derivative, layer_rate};
-use crate::claims::setting::activation;
-use crate::quantities::DIM;
-use crate::theory::CriticalPoint;
-use attnlab_lab::prelude::*;
+use crate::claims::setting::*;
 
 /// The rates of (5) along μ and across it.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Rates {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Flag: the β are those of the corrected field, not those of (73), (74).
     corrected: bool,
@@ -30,8 +25,7 @@ impl Rates {
 
 /// Step of the five-point differences, relative to |μ|.
 const STEP: f64 = 1e-2;
-/// Their relative error: STEP⁴ of the relative scale on which the field bends, 1 to 2, and that of the
-/// quadratures over STEP.
+/// Their relative error: STEP⁴ of the relative scale on which the field bends, 1 to 2, and quadratures over STEP.
 const TOLERANCE: f64 = 1e-4;
 
 impl Statement for Rates {

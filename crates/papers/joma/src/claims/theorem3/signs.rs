@@ -1,14 +1,12 @@
 //! Section E.4: the signs of r_+ and r_- at a critical point.
 
 use super::{generator, none};
-use crate::theory::{CriticalPoint, Isotropic, Radial, bisect};
-use attnlab_lab::prelude::*;
-use rand::RngExt;
+use crate::claims::setting::*;
+use crate::theory::bisect;
 
 /// The order ρ_- < ρ* < ρ_+ with ρ* = 0 as printed, or the minimum of F/θ_1.
 #[derive(Serialize, Deserialize)]
 pub struct Signs {
-    /// Flag: the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// Flag: ρ* is 0.
     at_zero: bool,

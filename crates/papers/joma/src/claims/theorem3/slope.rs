@@ -1,10 +1,7 @@
 //! Lemma 4, after Eq. (58): the derivative of G.
 
-use crate::claims::setting::random_law;
-use crate::quantities::DIM;
+use crate::claims::setting::*;
 use crate::theory::critical;
-use attnlab_lab::prelude::*;
-use rand::RngExt;
 
 /// The derivative dG/dy = θ_1(x)/p_n(x) at y = θ_1(x), by differences of G under ReLU.
 #[derive(Default, Serialize, Deserialize)]
@@ -17,8 +14,7 @@ pub struct Slope {
 
 /// Step of the five-point differences, relative to the distance of y from the ends of (0, 1).
 const STEP: f64 = 5e-3;
-/// Their relative error: STEP⁴ = 6e-10 times some ten; G itself has the 1e-12 of the ball's quadrature over p_n and the
-/// step, together below 1e-8.
+/// Their relative error: STEP⁴ = 6e-10 times some ten; G's quadrature, 1e-12, over p_n and the step, below 1e-8.
 const TOLERANCE: f64 = 1e-6;
 /// Range of x: the ball's density in 12 dimensions is still .01 there.
 const END: f64 = 0.7;

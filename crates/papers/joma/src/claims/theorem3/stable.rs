@@ -2,9 +2,7 @@
 
 use super::printed_field::smooth_density;
 use super::{AtCritical, Statement, derivative, layer_rate};
-use crate::claims::setting::activation;
-use crate::theory::CriticalPoint;
-use attnlab_lab::prelude::*;
+use crate::claims::setting::*;
 
 /// The eigenvalues of the field of (v, ξ): 0 along the ray of critical points, and two negative ones.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -22,8 +20,7 @@ impl Stable {
 
 /// Step of the five-point differences, relative to |μ|.
 const STEP: f64 = 1e-2;
-/// Their error, relative to the largest entry of the Jacobian: STEP⁴ times the bend of the field, and quadratures of
-/// 1e-8 over STEP.
+/// Their error, relative to the largest entry of the Jacobian: STEP⁴ times the bend, and 1e-8/STEP of quadratures.
 const TOLERANCE: f64 = 1e-4;
 
 impl Statement for Stable {
@@ -57,11 +54,10 @@ impl Statement for Stable {
             by_across[2] / scale,
         ];
         let off = errors.iter().fold(0.0_f64, |m, e| m.max(e.abs()));
-        let negative = plane < 0.0 && across < 0.0;
         let witness = witness! {
             "eigenvalues" => [trace, by_across[1], determinant / trace], "said" => [plane, across, 0.0],
             "rho" => [point.minus, point.plus], "length" => point.length,
         };
-        Ok(Outcome::equal(if negative { off } else { f64::NAN }, 0.0, TOLERANCE, witness))
+        Ok(Outcome::equal(if plane < 0.0 && across < 0.0 { off } else { f64::NAN }, 0.0, TOLERANCE, witness))
     }
 }

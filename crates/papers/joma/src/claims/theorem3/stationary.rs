@@ -1,10 +1,7 @@
 //! Lemma 4, Eq. (54): what stationary points satisfy.
 
 use super::{AtCritical, Statement};
-use crate::theory::CriticalPoint;
-use attnlab_core::quadrature::integrate;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method, VectorField};
+use crate::claims::setting::*;
 
 /// The condition Σ_j a_j F = 0 at a stationary point.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -42,10 +39,8 @@ impl VectorField for Closed {
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let (v, xi) = match self.printed {
-            true => self.point.field_printed(&x[..2], x[2]),
-            false => self.point.field(&x[..2], x[2]),
-        };
+        let point = &self.point;
+        let (v, xi) = if self.printed { point.field_printed(&x[..2], x[2]) } else { point.field(&x[..2], x[2]) };
         out[..2].copy_from_slice(&v);
         out[2] = xi;
     }
@@ -53,8 +48,7 @@ impl VectorField for Closed {
 
 /// Relative accuracy of F by quadrature.
 const QUADRATURE: f64 = 1e-11;
-/// Accuracy of the sum relative to its terms: of rest, 1e-9 by the integrator's tolerance or Newton's method, times
-/// condition numbers of up to some hundred.
+/// Accuracy of the sum relative to its terms: of rest, 1e-9, times condition numbers of some hundred.
 const TOLERANCE: f64 = 1e-6;
 /// Largest rate at a point that counts as stationary, relative to that at the start.
 const AT_REST: f64 = 1e-9;
@@ -131,8 +125,7 @@ fn root(field: &Closed, start: [f64; 3]) -> Result<[f64; 3]> {
             *x -= damping * s;
         }
     }
-    let message = "Newton's method found no stationary point of the printed field";
-    Err(Error::not_converged(message))
+    Err(Error::not_converged("Newton's method found no stationary point of the printed field"))
 }
 
 /// The solution of a 3 × 3 system by Cramer's rule.

@@ -1,10 +1,8 @@
 //! Pairs on the upper half of G, ρ_- ≥ 0, which the proof of Lemma 4 looks at under ReLU.
 
 use super::{dim, generator};
-use crate::quantities::{DIM, MOST_NU};
-use crate::theory::{CriticalPoint, Isotropic, Radial, critical};
-use attnlab_lab::prelude::*;
-use rand::RngExt;
+use crate::claims::setting::*;
+use crate::theory::critical;
 
 /// The least degrees of freedom: at 1 the mean of |t| diverges.
 const LEAST_NU: f64 = 1.1;
@@ -16,12 +14,8 @@ pub(super) fn schema() -> Schema {
 
 /// The hypothesis (58).
 pub(super) fn hypotheses(params: &Params) -> Vec<Hypothesis> {
-    let nu = params.get(MOST_NU);
     // It holds for all of the laws where it holds for the lightest tail.
-    let margin = match student(params, nu) {
-        Ok(law) => critical::existence(&law) - 0.25,
-        Err(_) => f64::NAN,
-    };
+    let margin = student(params, params.get(MOST_NU)).map_or(f64::NAN, |law| critical::existence(&law) - 0.25);
     vec![Hypothesis::new("(58)", "theta_2(0) p_n(0) >= 1/4", margin)]
 }
 
@@ -32,8 +26,7 @@ fn student(params: &Params, nu: f64) -> Result<Isotropic> {
 /// A random law, and a number in [0, 1) beside it.
 pub(super) fn law(params: &Params, streams: &Streams) -> Result<(Isotropic, f64)> {
     let mut rng = generator(streams);
-    let nu = LEAST_NU + (params.get(MOST_NU) - LEAST_NU) * rng.random::<f64>();
-    Ok((student(params, nu)?, rng.random()))
+    Ok((student(params, LEAST_NU + (params.get(MOST_NU) - LEAST_NU) * rng.random::<f64>())?, rng.random()))
 }
 
 /// The critical point with ρ_- = `minus`, where the line through 0 and (θ_1(ρ_-), F(ρ_-)) meets G again, or with

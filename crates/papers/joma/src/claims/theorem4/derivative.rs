@@ -1,8 +1,8 @@
 //! Eqs. (81) to (84): the derivative of F by μ.
 
 use super::{Drawn, TRIALS};
+use crate::claims::setting::*;
 use crate::theory::convergence::{time_to, zeta};
-use attnlab_lab::prelude::*;
 
 /// The derivative ∂F/∂μ = ζ - μ F, against differences.
 #[derive(Default, Serialize, Deserialize)]

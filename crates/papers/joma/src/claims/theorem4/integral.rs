@@ -1,9 +1,8 @@
 //! Eqs. (85), (86): F as an integral of ζ.
 
 use super::{Drawn, TRIALS};
+use crate::claims::setting::*;
 use crate::theory::convergence::{time_to, zeta};
-use attnlab_core::quadrature::integrate;
-use attnlab_lab::prelude::*;
 
 /// The identity (86), both sides by quadrature.
 #[derive(Serialize, Deserialize)]
@@ -40,7 +39,6 @@ impl Claim for Integral {
         let first = (-0.5 * self.exponent * mu * mu).exp() * -(-r).ln_1p();
         let said = first + self.factor * of_zeta(r, mu, self.exponent);
         let f = time_to(r, mu);
-        let witness = witness! { "r" => r, "mu" => mu, "F" => f, "said" => said };
-        Ok(Outcome::equal(said / f, 1.0, TOLERANCE, witness))
+        Ok(Outcome::equal(said / f, 1.0, TOLERANCE, witness! { "r" => r, "mu" => mu, "F" => f, "said" => said }))
     }
 }

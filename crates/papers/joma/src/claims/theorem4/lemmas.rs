@@ -1,8 +1,8 @@
 //! Lemmas 6 and 7: bounds for (1 - e^{-y²})/y and for the Gaussian integral.
 
 use super::{TRIALS, generator, log_uniform};
+use crate::claims::setting::*;
 use crate::theory::convergence::{lemma6, lemma7};
-use attnlab_lab::prelude::*;
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// The bounds 0 ≤ f(y) ≤ `bound` for y ≥ 0, f = g of Lemma 6 or G of Lemma 7.
@@ -24,14 +24,7 @@ impl Bounded {
 const ARGUMENT: (f64, f64) = (0.05, 50.0);
 
 impl Claim for Bounded {
-    from_sheet!(
-        self,
-        match self.lemma {
-            6 => sheet!("joma.lemma6"),
-            _ => sheet!("joma.lemma7"),
-        },
-        trials = TRIALS
-    );
+    from_sheet!(self, if self.lemma == 6 { sheet!("joma.lemma6") } else { sheet!("joma.lemma7") }, trials = TRIALS);
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let y = log_uniform(ARGUMENT, &mut generator(streams));

@@ -1,9 +1,8 @@
 //! The remark after Theorem 4: the same for linear attention.
 
 use super::{GAP, INTEGRATOR, MU, TOLERANCE, generator, log_uniform};
+use crate::claims::setting::*;
 use crate::theory::convergence::linear_time;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
 
 /// Range of the logits at the start.
 const LOGIT: (f64, f64) = (0.05, 1.0);
@@ -17,8 +16,7 @@ pub struct Theorem4Linear {
     change: f64,
 }
 
-/// The field (μ - v) z and (μ - v) v of two components, by ℓ = ln(1/δ) and z: v and z move together, by the layer's
-/// own equations, with no use of the invariant.
+/// The field (μ - v) z and (μ - v) v of two components, by ℓ = ln(1/δ) and z: with no use of the invariant.
 struct Joint([f64; 2]);
 
 impl VectorField for Joint {
@@ -44,13 +42,12 @@ impl Claim for Theorem4Linear {
         let mu = [log_uniform(MU, rng), log_uniform(MU, rng)];
         let z0 = [log_uniform(LOGIT, rng), log_uniform(LOGIT, rng)];
         let gap = log_uniform(GAP, rng);
-        let field = Joint(mu);
         let start = [0.0, z0[0], 0.0, z0[1]];
         let event = |x: &[f64]| gap - x[2];
         // ln(1/δ) grows at least at the rate z(0).
         let until = [1.01 * gap / z0[1]];
-        let flow = Flow::new(Method::Tsit45).within(INTEGRATOR);
-        let path = flow.watched(&field, &start, &until, Watch::until(&event))?;
+        let path =
+            Flow::new(Method::Tsit45).within(INTEGRATOR).watched(&Joint(mu), &start, &until, Watch::until(&event))?;
         let Some((t, x)) = path.event else { return Err(Error::not_converged("the gap was not reached")) };
         let rate = |i: usize| match self.exp {
             true => (0.5 * mu[i] * mu[i]).exp(),

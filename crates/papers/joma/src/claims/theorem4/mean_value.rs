@@ -2,9 +2,9 @@
 
 use super::integral::of_zeta;
 use super::{Drawn, TRIALS};
+use crate::claims::setting::*;
 use crate::theory::bisect;
 use crate::theory::convergence::{lemma7, time_to, zeta};
-use attnlab_lab::prelude::*;
 
 /// The statement that some μ̄ in [0, μ] makes (87) an equality.
 #[derive(Serialize, Deserialize)]

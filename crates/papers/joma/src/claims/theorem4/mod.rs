@@ -1,8 +1,6 @@
-//! Theorem 4 and its lemmas: how much faster salient components converge. A file per statement; this one holds
-//! what they share.
+//! Theorem 4 and its lemmas: how much faster salient components converge. A file per statement.
 //!
-//! A trial integrates Eq. (6) itself, in the coordinates of [`Salient`], and reads ln(1/δ) at a random
-//! moment.
+//! A trial integrates Eq. (6) itself, in the coordinates of [`Salient`], and reads ln(1/δ) at a random moment.
 
 pub mod derivative;
 pub mod integral;
@@ -14,12 +12,9 @@ pub mod remainder;
 pub mod threshold;
 pub mod time;
 
+use crate::claims::setting::*;
 use crate::dynamics::Salient;
 use crate::theory::convergence::LARGEST_REMAINDER_AT;
-use attnlab_core::rng::Generator;
-use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
-use rand::RngExt;
 
 /// Trials of the bounds that are sharp somewhere: they look in many places, and each takes milliseconds.
 const TRIALS: u64 = 100;
@@ -39,8 +34,7 @@ fn generator(streams: &Streams) -> Generator {
 }
 
 fn log_uniform((low, high): (f64, f64), rng: &mut Generator) -> f64 {
-    let u: f64 = rng.random();
-    low * f64::powf(high / low, u)
+    low * f64::powf(high / low, rng.random())
 }
 
 /// Two components and a moment, at random.
@@ -54,9 +48,7 @@ struct Drawn {
 impl Drawn {
     fn new(streams: &Streams) -> Self {
         let mut rng = generator(streams);
-        let mu = [log_uniform(MU, &mut rng), log_uniform(MU, &mut rng)];
-        let gap = log_uniform(GAP, &mut rng);
-        Drawn { mu, gap }
+        Drawn { mu: [log_uniform(MU, &mut rng), log_uniform(MU, &mut rng)], gap: log_uniform(GAP, &mut rng) }
     }
 
     fn moment(&self) -> Result<Moment> {
@@ -80,15 +72,10 @@ impl Moment {
         let field = Salient::new(mu.to_vec())?;
         let event = |x: &[f64]| gap - x[1];
         // ln(1/δ) grows at least as fast as t.
-        let path = Flow::new(Method::Tsit45).within(INTEGRATOR).watched(
-            &field,
-            &[0.0; 2],
-            &[gap * 1.01],
-            Watch::until(&event),
-        )?;
+        let flow = Flow::new(Method::Tsit45).within(INTEGRATOR);
+        let path = flow.watched(&field, &[0.0; 2], &[gap * 1.01], Watch::until(&event))?;
         let Some((t, state)) = path.event else { return Err(Error::not_converged("the gap was not reached")) };
-        let gaps = [state[0], state[1]];
-        Ok(Moment { mu, t, gaps })
+        Ok(Moment { mu, t, gaps: [state[0], state[1]] })
     }
 
     /// The witness of the moment.
@@ -111,25 +98,24 @@ impl Moment {
     }
 }
 
-/// A pair of targets and a gap at which λ_jk = ρ_k - ρ_j comes within 1e-6 of its supremum: μ_k next to where ρ is
-/// largest, μ_j and δ_k next to 0.
+/// A pair and a gap at which λ_jk = ρ_k - ρ_j is within 1e-6 of its supremum: μ_k where ρ is largest, μ_j, δ_k near 0.
 fn near_the_supremum(streams: &Streams) -> Drawn {
     let mut rng = streams.part("supremum", 0);
     let mut next_to = |mu: f64| mu * (1.0 + 1e-4 * rng.random::<f64>());
     Drawn { mu: [next_to(1e-3), next_to(LARGEST_REMAINDER_AT)], gap: 40.0 }
 }
 
-/// Distance within which the supremum is attained there: [`near_the_supremum`] leaves 1e-6, the constant is rounded up
-/// by at most 1e-6.
+/// Distance within which the supremum is attained there: [`near_the_supremum`] leaves 1e-6, rounding the constant 1e-6.
 const ATTAINED: f64 = 1e-5;
 
 #[cfg(test)]
 mod tests {
-    use super::PRINTED_LAMBDA;
+    use super::{PRINTED_LAMBDA, remainder};
     use std::f64::consts::PI;
 
     #[test]
-    fn the_printed_constant() {
+    fn the_printed_constants() {
         assert!((PRINTED_LAMBDA - (2.0 * PI).sqrt() - 2.0).abs() < 1e-12);
+        assert!((remainder::PRINTED - (0.5 * PI).sqrt() - 1.0).abs() < 1e-12);
     }
 }

@@ -1,13 +1,12 @@
 //! Eq. (7): the ratio of convergence of two components.
 
 use super::{ATTAINED, Drawn, Moment, PRINTED_LAMBDA, TRIALS, near_the_supremum};
+use crate::claims::setting::*;
 use crate::theory::convergence::LARGEST_REMAINDER;
-use attnlab_lab::prelude::*;
 
 /// The ratio (7) with a bound on |λ_jk|.
 #[derive(Serialize, Deserialize)]
 pub struct Ratio {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// The bound.
     bound: f64,
@@ -20,6 +19,12 @@ impl Ratio {
     pub const PRINTED: Self = Ratio { printed: true, bound: PRINTED_LAMBDA, exponent: 0.5 };
     /// Eq. (7) with |λ| ≤ .8643.
     pub const SHARP: Self = Ratio { printed: false, bound: LARGEST_REMAINDER, exponent: 0.5 };
+
+    /// λ_jk of (7).
+    fn lambda(&self, seen: &Moment) -> f64 {
+        let ([_, k], [_, l_k]) = (seen.mu, seen.gaps);
+        seen.big_lambda(self.exponent) * l_k / (0.5 * k * k).exp()
+    }
 }
 
 impl Claim for Ratio {
@@ -40,17 +45,6 @@ impl Claim for Ratio {
         let mut witness = seen.witness();
         witness.insert("lambda".into(), lambda.into());
         witness.insert("lambda_near_the_supremum".into(), most.into());
-        // Each by itself: `max` passes over a NaN.
-        let bounded = lambda <= self.bound && most <= self.bound;
-        let holds = bounded && most >= self.bound - ATTAINED;
-        Ok(Outcome::Event { holds, witness })
-    }
-}
-
-impl Ratio {
-    /// λ_jk of (7).
-    fn lambda(&self, seen: &Moment) -> f64 {
-        let ([_, k], [_, l_k]) = (seen.mu, seen.gaps);
-        seen.big_lambda(self.exponent) * l_k / (0.5 * k * k).exp()
+        Ok(Outcome::Event { holds: lambda.max(most) <= self.bound && most >= self.bound - ATTAINED, witness })
     }
 }

@@ -1,11 +1,11 @@
 //! Eq. (88) and the text after it: F is a logarithm up to a bounded remainder.
 
 use super::{ATTAINED, Drawn, Moment, TOLERANCE, TRIALS, near_the_supremum};
+use crate::claims::setting::*;
 use crate::theory::convergence::LARGEST_REMAINDER;
-use attnlab_lab::prelude::*;
 
 /// The printed bound, √(π/2) + 1.
-const PRINTED: f64 = 2.253_314_137_315_5;
+pub(super) const PRINTED: f64 = 2.253_314_137_315_5;
 
 /// The bounds 0 ≤ F - e^{p μ²} ln(1/δ) ≤ `bound`.
 #[derive(Serialize, Deserialize)]
@@ -31,6 +31,22 @@ impl Remainder {
     pub const SHARP: Self = Remainder { claim: Form::Sharp, exponent: -0.5, bound: LARGEST_REMAINDER };
     /// The text after (88), with e^{-μ²}.
     pub const TEXT: Self = Remainder { claim: Form::Text, exponent: -1.0, bound: PRINTED };
+
+    /// The remainder of component i, which converges as far as the moment says.
+    fn rest(&self, seen: &Moment, i: usize) -> f64 {
+        let mu = seen.mu[i];
+        seen.t - (self.exponent * mu * mu).exp() * seen.gaps[i]
+    }
+
+    /// The outcome of the best constant: a bound here, and next to attained there.
+    fn sharp(&self, seen: &Moment, rest: f64, streams: &Streams) -> Result<Outcome> {
+        let most = self.rest(&near_the_supremum(streams).moment()?, 1);
+        let mut witness = seen.witness();
+        witness.insert("remainder".into(), rest.into());
+        witness.insert("remainder_near_the_supremum".into(), most.into());
+        let holds = rest >= -TOLERANCE && rest.max(most) <= self.bound && most >= self.bound - ATTAINED;
+        Ok(Outcome::Event { holds, witness })
+    }
 }
 
 impl Claim for Remainder {
@@ -53,35 +69,5 @@ impl Claim for Remainder {
         // It is said to lie between 0 and the bound: one that is negative fails.
         let rest = if rest < -TOLERANCE { f64::NAN } else { rest };
         Ok(seen.at_most("remainder", rest, self.bound))
-    }
-}
-
-impl Remainder {
-    /// The remainder of component i, which converges as far as the moment says.
-    fn rest(&self, seen: &Moment, i: usize) -> f64 {
-        let mu = seen.mu[i];
-        seen.t - (self.exponent * mu * mu).exp() * seen.gaps[i]
-    }
-
-    /// The outcome of the best constant: a bound here, and next to attained there.
-    fn sharp(&self, seen: &Moment, rest: f64, streams: &Streams) -> Result<Outcome> {
-        let most = self.rest(&near_the_supremum(streams).moment()?, 1);
-        let mut witness = seen.witness();
-        witness.insert("remainder".into(), rest.into());
-        witness.insert("remainder_near_the_supremum".into(), most.into());
-        let bounded = rest >= -TOLERANCE && rest.max(most) <= self.bound;
-        let holds = bounded && most >= self.bound - ATTAINED;
-        Ok(Outcome::Event { holds, witness })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::PRINTED;
-    use std::f64::consts::PI;
-
-    #[test]
-    fn the_printed_constant() {
-        assert!((PRINTED - (0.5 * PI).sqrt() - 1.0).abs() < 1e-12);
     }
 }

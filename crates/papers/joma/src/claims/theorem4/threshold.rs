@@ -1,7 +1,7 @@
 //! The text after Eq. (7): from which δ_k on the ratio is close to its limit.
 
 use super::{Drawn, Moment, PRINTED_LAMBDA, TRIALS};
-use attnlab_lab::prelude::*;
+use crate::claims::setting::*;
 
 /// "≪" in "δ_k ≪ threshold" is taken as δ_k = threshold^κ; then the bound promises |Λ| ≤ 1/κ.
 const KAPPA: f64 = 10.0;
@@ -9,7 +9,6 @@ const KAPPA: f64 = 10.0;
 /// The threshold $\exp\[-(\sqrt{2\pi} + 2) e^{p \mu_k^2}\]$ on δ_k.
 #[derive(Serialize, Deserialize)]
 pub struct Threshold {
-    /// Flag: it is the printed claim or a mutant of it, by the sheet that it bears.
     printed: bool,
     /// p.
     exponent: f64,
@@ -31,8 +30,7 @@ impl Claim for Threshold {
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let Drawn { mu, .. } = Drawn::new(streams);
-        let bend = (self.exponent * mu[1] * mu[1]).exp();
-        let seen = Moment::reached(mu, KAPPA * PRINTED_LAMBDA * bend)?;
+        let seen = Moment::reached(mu, KAPPA * PRINTED_LAMBDA * (self.exponent * mu[1] * mu[1]).exp())?;
         Ok(seen.at_most("Lambda", seen.big_lambda(0.5).abs(), 1.0 / KAPPA))
     }
 }

@@ -1,8 +1,8 @@
 //! Eqs. (79), (80): the integral F is the time.
 
 use super::{Drawn, TOLERANCE, TRIALS};
+use crate::claims::setting::*;
 use crate::theory::convergence::remainder;
-use attnlab_lab::prelude::*;
 
 /// The identity F(r_j, μ_j) = t.
 #[derive(Default, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
 //! JoMA Fig. 5 and Appendix A: the order in which a query comes to attend to the tokens of a latent tree, against the
-//! co-occurrence of Theorem 5. Settings: `settings.toml`.
+//! co-occurrence of Theorem 5.
 
 use crate::PAPERS;
 use crate::dynamics::{Attention, Backpropagated, Training};
@@ -96,10 +96,7 @@ impl JomaAssociation {
             for other in 0..self.others() {
                 inputs[[other, labels.len()]] = f64::from(u8::from(on(other + 1)));
             }
-            labels.push(match target {
-                "parent" => usize::from(draw.values[parent]),
-                _ => draw.class,
-            });
+            labels.push(if target == "parent" { usize::from(draw.values[parent]) } else { draw.class });
         }
         Ok(Sequences { inputs, labels })
     }
@@ -107,14 +104,40 @@ impl JomaAssociation {
     fn records(&self) -> Vec<f64> {
         (0..=self.steps / self.every).map(|i| (i * self.every) as f64).collect()
     }
+
+    /// Trains a layer on the sequences.
+    fn train(&self, drawn: Sequences, target: &str, control: &str, streams: &Streams) -> Result<Course> {
+        let classes = if target == "parent" { 2 } else { self.classes.len() };
+        let activation = if control == "linear" { Activation::LINEAR } else { Activation::RELU };
+        let labels = Backpropagated::CrossEntropy(drawn.labels.clone());
+        let layer = Training::uniform(self.attention(), activation, classes, drawn.inputs, labels)?;
+        let mut start = layer.normal_start(self.scale, streams);
+        // A rectifier that is off for all sequences never learns: every node begins with a bias that is not negative.
+        for bias in start.chunks_mut(self.others() + 1).take(classes) {
+            bias[self.others()] = bias[self.others()].abs();
+        }
+        let mut course =
+            Course { logits: vec![vec![]; self.others()], attention: vec![vec![]; self.others()], loss: f64::NAN };
+        let mut look = |t: f64, x: &[f64]| {
+            if ((t / self.eta).round() as usize).is_multiple_of(self.every) {
+                let (z, mean) = (layer.logits(x), layer.mean_scores(x));
+                let sum = mean.sum();
+                for l in 0..self.others() {
+                    course.logits[l].push(z[l]);
+                    course.attention[l].push(mean[l] / sum);
+                }
+            }
+        };
+        let path = descend(&layer, &start, self.eta, &[self.steps as f64 * self.eta], Watch::steps(&mut look))?;
+        course.loss = loss(&layer, path.end(), &drawn.labels);
+        Ok(course)
+    }
 }
 
 impl Experiment for JomaAssociation {
     fn validate(&self) -> Result<()> {
-        if (self.classes.iter().sum::<f64>() - 1.0).abs() > 1e-9 {
-            let allowed = "must be probabilities that sum to 1";
-            return Err(Error::invalid("classes", format!("{:?}", self.classes), allowed));
-        }
+        let sums = (self.classes.iter().sum::<f64>() - 1.0).abs() <= 1e-9;
+        require(sums, "classes", format!("{:?}", self.classes), "must be probabilities that sum to 1")?;
         let allowed = format!("must hold one number for each of the {} classes", self.classes.len());
         require(self.zero.len() == self.classes.len(), "zero", format!("{:?}", self.zero), allowed)?;
         let allowed = format!("must be at least twice every = {}", self.every);
@@ -123,14 +146,10 @@ impl Experiment for JomaAssociation {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for target in &self.targets {
-            for control in &self.controls {
-                let cell = [LABEL_OF.is(target.as_str()), ASSOCIATION.is(control.as_str())];
-                cells.push(cell.into_iter().collect());
-            }
-        }
-        Ok(cells)
+        let cell = |(target, control): (&String, &String)| {
+            Params::from_iter([LABEL_OF.is(target.as_str()), ASSOCIATION.is(control.as_str())])
+        };
+        Ok(iproduct!(&self.targets, &self.controls).map(cell).collect())
     }
 
     fn memory(&self, _cell: &Params) -> u64 {
@@ -145,10 +164,7 @@ impl Experiment for JomaAssociation {
     /// drawn sequences; not numbers at the start. "loss" at the end.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let (target, control) = (cell.get(LABEL_OF), cell.get(ASSOCIATION));
-        let rho = match control {
-            "independent" => 0.0,
-            _ => self.rho,
-        };
+        let rho = if control == "independent" { 0.0 } else { self.rho };
         let drawn = self.draw(&self.tree(rho)?, target, streams)?;
         let together: Vec<f64> = drawn.inputs.mean_axis(Axis(1)).into_iter().flatten().collect();
         let course = self.train(drawn, target, control, streams)?;
@@ -158,8 +174,7 @@ impl Experiment for JomaAssociation {
         }
         let mut data = Map::new();
         for height in 1..self.depth {
-            let at_height = |l: &usize| heights[*l] == height;
-            let tokens: Vec<usize> = (0..self.others()).filter(at_height).collect();
+            let tokens: Vec<usize> = (0..self.others()).filter(|l: &usize| heights[*l] == height).collect();
             let sums = |lists: &[Vec<f64>], scale: f64| {
                 let sum = |i: usize| tokens.iter().map(|l| lists[*l][i]).sum::<f64>() * scale;
                 store::series(&(0..course.records()).map(sum).collect::<Vec<f64>>())
@@ -208,43 +223,6 @@ impl Course {
             spearman(&ways, predictor)
         };
         (0..self.records()).map(correlation).collect()
-    }
-}
-
-impl JomaAssociation {
-    /// Trains a layer on the sequences.
-    fn train(&self, drawn: Sequences, target: &str, control: &str, streams: &Streams) -> Result<Course> {
-        let classes = match target {
-            "parent" => 2,
-            _ => self.classes.len(),
-        };
-        let activation = match control {
-            "linear" => Activation::LINEAR,
-            _ => Activation::RELU,
-        };
-        let labels = Backpropagated::CrossEntropy(drawn.labels.clone());
-        let layer = Training::uniform(self.attention(), activation, classes, drawn.inputs, labels)?;
-        let mut start = layer.normal_start(self.scale, streams);
-        // A rectifier that is off for all sequences never learns: every node begins with a bias that is not negative.
-        for bias in start.chunks_mut(self.others() + 1).take(classes) {
-            bias[self.others()] = bias[self.others()].abs();
-        }
-        let mut course =
-            Course { logits: vec![vec![]; self.others()], attention: vec![vec![]; self.others()], loss: f64::NAN };
-        let mut look = |t: f64, x: &[f64]| {
-            if ((t / self.eta).round() as usize).is_multiple_of(self.every) {
-                let (z, mean) = (layer.logits(x), layer.mean_scores(x));
-                let sum = mean.sum();
-                for l in 0..self.others() {
-                    course.logits[l].push(z[l]);
-                    course.attention[l].push(mean[l] / sum);
-                }
-            }
-        };
-        let until = self.steps as f64 * self.eta;
-        let path = descend(&layer, &start, self.eta, &[until], Watch::steps(&mut look))?;
-        course.loss = loss(&layer, path.end(), &drawn.labels);
-        Ok(course)
     }
 }
 

@@ -3,9 +3,7 @@
 use super::JomaAssociation;
 use crate::quantities::{ASSOCIATION, LABEL_OF};
 use crate::theory::tree::cooccurrence;
-use attnlab_lab::experiment::draw::{
-    BAND, PERCENT, band, bars_over_seeds, cells, curve, lists, mean_at, named, numbers, with_word,
-};
+use attnlab_lab::experiment::draw::*;
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series};
 use attnlab_lab::prelude::*;
 
@@ -42,9 +40,8 @@ struct Chosen<'a> {
 fn chosen<'a>(settings: &JomaAssociation, cells: &[&'a [Row]], controls: &[&str]) -> Vec<Chosen<'a>> {
     let mut chosen = vec![];
     for (target, name) in settings.targets.iter().enumerate() {
-        let of_target = with_word(cells, LABEL_OF, name);
         for (control, word) in controls.iter().enumerate() {
-            for cell in with_word(&of_target, ASSOCIATION, word) {
+            for cell in with_word(&with_word(cells, LABEL_OF, name), ASSOCIATION, word) {
                 let (label, colour) = (format!("label: {name}"), 4 + 3 * target);
                 chosen.push(Chosen { target, control, cell, label, colour });
             }
@@ -55,14 +52,10 @@ fn chosen<'a>(settings: &JomaAssociation, cells: &[&'a [Row]], controls: &[&str]
 
 /// Mean logits of the tokens, by the height of their common ancestor with the query.
 fn by_height(settings: &JomaAssociation, target: &str, cell: &[Row]) -> Result<Panel> {
-    let label = match target {
-        "parent" => "parent latent",
-        _ => "class",
-    };
+    let label = if target == "parent" { "parent latent" } else { "class" };
     let y = Axis::linear("logit *z*, mean of the tokens");
     Panel::new(format!("label: {label}"), Axis::linear("steps"), y).curves(1..settings.depth, |colour, height| {
-        let points = band(cell, &format!("logit_{height}"), &settings.records())?;
-        Ok(curve(format!("*H* = {height}"), colour, points))
+        Ok(curve(format!("*H* = {height}"), colour, band(cell, &format!("logit_{height}"), &settings.records())?))
     })
 }
 
@@ -108,8 +101,7 @@ fn theorem_5(settings: &JomaAssociation, height: u32) -> Result<f64> {
 /// Co-occurrences in the drawn sequences against the height, beside Theorem 5.
 fn present(settings: &JomaAssociation, cells: &[&[Row]]) -> Result<Panel> {
     let law = (1..settings.depth).map(|h| Ok(Point::at(f64::from(h), theorem_5(settings, h)?)));
-    let y = Axis::linear("P[token | query]").from_to(0.0, 1.05);
-    Panel::new("co-occurrence", Axis::whole("height *H*"), y)
+    Panel::new("co-occurrence", Axis::whole("height *H*"), Axis::linear("P[token | query]").from_to(0.0, 1.05))
         .with(Series::predicted("Theorem 5", GREY, law.collect::<Result<_>>()?))
         .curves(
             [(PLAIN, "drawn sequences", INK), ("independent", "drawn, *ρ* = 0", 5)],
@@ -138,8 +130,7 @@ fn predicted(settings: &JomaAssociation, cells: &[&[Row]]) -> Result<Panel> {
             let point = |height: u32| {
                 mean_at(theorem_5(settings, height)?, &early(settings, cell, &format!("logit_{height}"))?)
             };
-            let points = (1..settings.depth).rev().map(point).collect::<Result<_>>()?;
-            Ok(bars_over_seeds(label, colour, points))
+            Ok(bars_over_seeds(label, colour, (1..settings.depth).rev().map(point).collect::<Result<_>>()?))
         },
     )
 }

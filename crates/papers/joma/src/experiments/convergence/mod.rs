@@ -1,5 +1,4 @@
-//! JoMA Theorem 4: how much faster salient components converge, against the bounds. Settings:
-//! `settings.toml`.
+//! JoMA Theorem 4: how much faster salient components converge, against the bounds.
 
 use crate::PAPERS;
 use crate::dynamics::Salient;
@@ -33,7 +32,6 @@ fn printed() -> f64 {
 
 /// ln(1/δ) of both components along Eq. (6), at every step, until component k is at `gap`.
 fn run(mu: [f64; 2], gap: f64) -> Result<(Vec<f64>, Vec<f64>)> {
-    let flow = Salient::new(mu.to_vec())?;
     let (mut j, mut k) = (vec![], vec![]);
     let mut look = |_: f64, x: &[f64]| {
         if x[1] > 0.0 && x[1] <= gap {
@@ -43,7 +41,7 @@ fn run(mu: [f64; 2], gap: f64) -> Result<(Vec<f64>, Vec<f64>)> {
     };
     let event = |x: &[f64]| gap - x[1];
     let watch = Watch { event: Some(&event), step: Some(&mut look), ..Watch::default() };
-    let path = Flow::new(Method::Tsit45).watched(&flow, &[0.0; 2], &[1.01 * gap], watch)?;
+    let path = Flow::new(Method::Tsit45).watched(&Salient::new(mu.to_vec())?, &[0.0; 2], &[1.01 * gap], watch)?;
     let end = path.end();
     j.push(end[0]);
     k.push(end[1]);
@@ -64,17 +62,11 @@ impl Experiment for JomaConvergence {
 
     /// One cell per pair, and one for the random pairs.
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells: Vec<Params> = vec![];
-        for [j, k] in &self.pairs {
-            let pair = [PART.is("pair"), MU_J.is(*j), MU_K.is(*k)];
-            cells.push(pair.into_iter().collect());
-        }
-        cells.push([PART.is("random")].into_iter().collect());
-        Ok(cells)
+        let pair = |[j, k]: &[f64; 2]| Params::from_iter([PART.is("pair"), MU_J.is(*j), MU_K.is(*k)]);
+        Ok(self.pairs.iter().map(pair).chain([Params::from_iter([PART.is("random")])]).collect())
     }
 
-    /// "l_j" and "l_k", ln(1/δ) along the flow, and its "steps"; for random pairs "lambda" at one moment each, and "gap",
-    /// ln(1/δ_k) there.
+    /// "l_j" and "l_k", ln(1/δ) of the flow, and its "steps"; of random pairs "lambda" and "gap", ln(1/δ_k).
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let mut data = Map::new();
         if cell.get(PART) == "pair" {
@@ -90,8 +82,7 @@ impl Experiment for JomaConvergence {
         for _ in 0..self.draws {
             let mut mu = || 0.05 + (self.high - 0.05) * rng.random::<f64>();
             let pair = [mu(), mu()];
-            let gap = 0.1 * (self.gap / 0.1).powf(rng.random::<f64>());
-            let (j, k) = run(pair, gap)?;
+            let (j, k) = run(pair, 0.1 * (self.gap / 0.1).powf(rng.random::<f64>()))?;
             let (l_j, l_k) = (j[j.len() - 1], k[k.len() - 1]);
             let big = l_j / l_k * half(pair[1]) / half(pair[0]) - 1.0;
             lambdas.push(big * l_k / half(pair[1]));
@@ -108,19 +99,14 @@ impl Experiment for JomaConvergence {
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
         let cells = cells(Self::NAME, rows)?;
-        let panels = vec![
-            self.ratios(&with_word(&cells, PART, "pair"))?,
-            lambdas(&with_word(&cells, PART, "random"))?,
-            remainders(self.high),
-        ];
-        let title = "Convergence of salient and other components";
-        Ok(vec![Figure::page(Self::NAME, title, 3, panels).captioned(format!(
-            "Eq. (6) from 0. (a): ratio of ln(1/*δ*_{{j}}) to ln(1/*δ*_{{k}}) over its limit \
-             e^{{*μ*_{{j}}²/2 − *μ*_{{k}}²/2}}, that is 1 + *Λ* of (7), along the flow; dashed: its \
-             approach by the remainders at *δ* = 0, (*ρ*_{{k}} − *ρ*_{{j}})e^{{*μ*_{{k}}²/2}}/ln(1/*δ*_{{k}}). \
-             (b): |*λ*_{{jk}}| of {} random pairs, *μ* uniform up to {}, at random moments; rules: the best \
-             constant {LARGEST_REMAINDER} and the printed √(2π) + 2. (c): the remainder of (88) at \
-             *δ* = 0 against its best and its printed bound.",
+        let [pairs, random] = ["pair", "random"].map(|part| with_word(&cells, PART, part));
+        let panels = vec![self.ratios(&pairs)?, lambdas(&random)?, remainders(self.high)];
+        Ok(vec![Figure::page(Self::NAME, "Convergence of salient and other components", 3, panels).captioned(format!(
+            "Eq. (6) from 0. (a): ratio of ln(1/*δ*_{{j}}) to ln(1/*δ*_{{k}}) over its limit e^{{*μ*_{{j}}²/2 − \
+             *μ*_{{k}}²/2}}, that is 1 + *Λ* of (7), along the flow; dashed: its approach by the remainders at *δ* = \
+             0, (*ρ*_{{k}} − *ρ*_{{j}})e^{{*μ*_{{k}}²/2}}/ln(1/*δ*_{{k}}). (b): |*λ*_{{jk}}| of {} random pairs, *μ* \
+             uniform up to {}, at random moments; rules: the best constant {LARGEST_REMAINDER} and the printed √(2π) + \
+             2. (c): the remainder of (88) at *δ* = 0 against its best and its printed bound.",
             self.draws * self.trials as usize,
             self.high,
         ))])
@@ -157,8 +143,7 @@ fn lambdas(cells: &[&[Row]]) -> Result<Panel> {
         pairs.extend(gaps.iter().zip(&lambdas).map(|(g, l)| Point::at(*g, l.abs())));
     }
     pairs.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let y = Axis::log("|*λ*_{jk}|").from_to(1e-4, 10.0);
-    Ok(Panel::new("random pairs", Axis::log("ln(1/*δ*_{k})"), y)
+    Ok(Panel::new("random pairs", Axis::log("ln(1/*δ*_{k})"), Axis::log("|*λ*_{jk}|").from_to(1e-4, 10.0))
         .with(Series::marks("", 0, Marker::Circle, pairs))
         .ruled(Rule::horizontal("", LARGEST_REMAINDER))
         .ruled(Rule::horizontal("", printed())))

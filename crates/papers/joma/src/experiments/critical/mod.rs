@@ -1,5 +1,4 @@
-//! JoMA Fig. 9: G(y), where critical points are, and where the dynamics go near one. Settings:
-//! `settings.toml`.
+//! JoMA Fig. 9: G(y), where critical points are, and where the dynamics go near one.
 
 use crate::PAPERS;
 use crate::quantities::FIELD;
@@ -61,15 +60,13 @@ impl JomaCritical {
         ];
         for nu in &self.nu {
             let stroke = if *nu == self.flow_nu { Stroke::Solid } else { Stroke::Dashed };
-            let law = of(Radial::Student { nu: *nu })?;
-            laws.push((format!("Student, *ν* = {nu}"), law, (STUDENT, stroke)));
+            laws.push((format!("Student, *ν* = {nu}"), of(Radial::Student { nu: *nu })?, (STUDENT, stroke)));
         }
         Ok(laws)
     }
 
     fn point(&self) -> Result<CriticalPoint> {
-        let law = Isotropic::new(Radial::Student { nu: self.flow_nu }, self.dim)?;
-        CriticalPoint::relu(law, self.minus, 1.0)
+        CriticalPoint::relu(Isotropic::new(Radial::Student { nu: self.flow_nu }, self.dim)?, self.minus, 1.0)
     }
 
     /// The starts of the flows: along μ, to either side, and across it.
@@ -81,64 +78,7 @@ impl JomaCritical {
     fn times(&self) -> Vec<f64> {
         (1..=100).map(|i| self.until * f64::from(i) / 100.0).collect()
     }
-}
 
-impl Experiment for JomaCritical {
-    fn validate(&self) -> Result<()> {
-        self.laws()?;
-        self.point().map(|_| ())
-    }
-
-    fn cells(&self) -> Result<Vec<Params>> {
-        let cell = |field: &str| [FIELD.is(field)].into_iter().collect();
-        Ok(["corrected", "printed"].map(cell).to_vec())
-    }
-
-    /// Series "NAME": the distance from the ray of μ at ξ fixed at ξ*, along the flow from each start;
-    /// shorter where the flow reaches v = 0, at the time "NAME_event" (infinite where it does not); "NAME_steps".
-    fn trial(&self, cell: &Params, _streams: &Streams) -> Result<Map<String, Value>> {
-        // ξ fixed, as the proof of Theorem 3 has it.
-        let field = Field { point: self.point()?, printed: cell.get(FIELD) == "printed" };
-        let mut data = Map::new();
-        for (name, start) in self.starts() {
-            let near_zero = |x: &[f64]| f64::hypot(x[0], x[1]) - 0.05;
-            let watch = Watch::until(&near_zero);
-            let path = Flow::new(Method::Tsit45).watched(&field, &start, &self.times(), watch)?;
-            let far = |x: &Vec<f64>| f64::hypot(x[0] - 1.0, x[1]);
-            let distances: Vec<f64> = path.states.iter().map(far).collect();
-            data.insert(name.into(), store::series(&distances));
-            data.insert(format!("{name}_steps"), path.steps.into());
-            let event = path.event.as_ref().map_or(f64::INFINITY, |(t, _)| *t);
-            data.insert(format!("{name}_event"), store::number(event));
-        }
-        Ok(data)
-    }
-
-    fn size(&self) -> String {
-        format!("*n* = {}, {} points per curve", self.dim, self.points)
-    }
-
-    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
-        let cells = cells(Self::NAME, rows)?;
-        let point = self.point()?;
-        let panels = vec![self.curves(&point)?, self.lives(&point)?, self.near(&cells, &point)?];
-        Ok(vec![Figure::page(Self::NAME, "Critical points of the nonlinear dynamics", 3, panels).captioned(format!(
-            "ReLU on isotropic inputs. (a): *G*(*y*) = *F*(*θ*_{{1}}^{{−1}}(*y*)), Fig. 9 of the paper; straight: \
-             the line through 0 that meets the curve of Student's law with *ν* = {nu} at *ρ*_{{−}} = {minus} and \
-             again at *ρ*_{{+}} = {plus:.4}: a critical point. (b): the slope of that line, *F*/*θ*_{{1}}, the mean \
-             residual life at −*ρ*: monotone for log-concave laws, which have no critical point. (c): distance from \
-             the critical point *μ*, |*μ*| = 1, with *ξ* fixed, along the flow of Lemma 2; solid with Lemma 1 \
-             corrected, dotted as printed, from {away} away along *μ* (longer or shorter) or across it; dashed: the \
-             rates of the corrected Theorem 3.",
-            nu = self.flow_nu,
-            minus = self.minus,
-            plus = point.plus,
-            away = self.away,
-        ))])
-    }
-}
-
-impl JomaCritical {
     fn curves(&self, point: &CriticalPoint) -> Result<Panel> {
         let ys: Vec<f64> = (1..self.points).map(|i| i as f64 / self.points as f64).collect();
         let slope = critical::residual_life(&point.law, point.minus);
@@ -196,5 +136,55 @@ impl JomaCritical {
                 let law = times.iter().map(|t| Point::at(*t, self.away * (-rate * t).exp())).collect();
                 Ok(Series::predicted("Theorem 3", GREY, law))
             })
+    }
+}
+
+impl Experiment for JomaCritical {
+    fn validate(&self) -> Result<()> {
+        self.laws()?;
+        self.point().map(|_| ())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        Ok(["corrected", "printed"].map(|field: &str| [FIELD.is(field)].into_iter().collect()).to_vec())
+    }
+
+    /// Series "NAME": the distance from the ray of μ at ξ fixed at ξ*, along the flow from each start;
+    /// shorter where the flow reaches v = 0, at the time "NAME_event" (infinite where it does not); "NAME_steps".
+    fn trial(&self, cell: &Params, _streams: &Streams) -> Result<Map<String, Value>> {
+        // ξ fixed, as the proof of Theorem 3 has it.
+        let field = Field { point: self.point()?, printed: cell.get(FIELD) == "printed" };
+        let mut data = Map::new();
+        for (name, start) in self.starts() {
+            let near_zero = |x: &[f64]| f64::hypot(x[0], x[1]) - 0.05;
+            let path = Flow::new(Method::Tsit45).watched(&field, &start, &self.times(), Watch::until(&near_zero))?;
+            let distances: Vec<f64> = path.states.iter().map(|x: &Vec<f64>| f64::hypot(x[0] - 1.0, x[1])).collect();
+            data.insert(name.into(), store::series(&distances));
+            data.insert(format!("{name}_steps"), path.steps.into());
+            data.insert(format!("{name}_event"), store::number(path.event.as_ref().map_or(f64::INFINITY, |(t, _)| *t)));
+        }
+        Ok(data)
+    }
+
+    fn size(&self) -> String {
+        format!("*n* = {}, {} points per curve", self.dim, self.points)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        let point = self.point()?;
+        let panels = vec![self.curves(&point)?, self.lives(&point)?, self.near(&cells(Self::NAME, rows)?, &point)?];
+        Ok(vec![Figure::page(Self::NAME, "Critical points of the nonlinear dynamics", 3, panels).captioned(format!(
+            "ReLU on isotropic inputs. (a): *G*(*y*) = *F*(*θ*_{{1}}^{{−1}}(*y*)), Fig. 9 of the paper; straight: \
+             the line through 0 that meets the curve of Student's law with *ν* = {nu} at *ρ*_{{−}} = {minus} and \
+             again at *ρ*_{{+}} = {plus:.4}: a critical point. (b): the slope of that line, *F*/*θ*_{{1}}, the mean \
+             residual life at −*ρ*: monotone for log-concave laws, which have no critical point. (c): distance from \
+             the critical point *μ*, |*μ*| = 1, with *ξ* fixed, along the flow of Lemma 2; solid with Lemma 1 \
+             corrected, dotted as printed, from {away} away along *μ* (longer or shorter) or across it; dashed: the \
+             rates of the corrected Theorem 3.",
+            nu = self.flow_nu,
+            minus = self.minus,
+            plus = point.plus,
+            away = self.away,
+        ))])
     }
 }

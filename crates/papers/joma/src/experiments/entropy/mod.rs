@@ -1,5 +1,4 @@
-//! JoMA Fig. 4: salient components are learned first, and the entropy of attention drops and rebounds.
-//! Settings: `settings.toml`.
+//! JoMA Fig. 4: salient components first, and the entropy of attention drops and rebounds.
 
 use crate::PAPERS;
 use crate::dynamics::Salient;
@@ -55,12 +54,10 @@ impl JomaEntropy {
         let (first, last) = (0.2_f64, 1.2_f64);
         let time = |i: usize| first * (last / first).powf(i as f64 / (SHOWN - 2) as f64);
         let shown: Vec<f64> = (0..SHOWN - 1).map(time).chain([CONVERGED]).collect();
-        let from = vec![0.0; mu.len()];
         let integrator = Flow::new(Method::Tsit45).within(1e-8);
-        let path = integrator.watched(&flow, &from, &shown, Watch::steps(&mut look))?;
+        let path = integrator.watched(&flow, &vec![0.0; mu.len()], &shown, Watch::steps(&mut look))?;
         let shown = path.times.iter().zip(&path.states);
-        let shown = shown.map(|(t, x)| (*t, flow.weights(x))).collect();
-        Ok(Run { clock, entropy, shown })
+        Ok(Run { clock, entropy, shown: shown.map(|(t, x)| (*t, flow.weights(x))).collect() })
     }
 
     /// Gradient descent as in the code: e^{v²/T} over its sum, from a small weight.
@@ -78,9 +75,22 @@ impl JomaEntropy {
                 shown.push((step as f64, v.to_vec()));
             }
         };
-        let from = vec![self.start; mu.len()];
-        descend(&field, &from, self.eta, &[until], Watch::steps(&mut look))?;
+        descend(&field, &vec![self.start; mu.len()], self.eta, &[until], Watch::steps(&mut look))?;
         Ok(Run { clock, entropy, shown })
+    }
+
+    fn weights(&self, setting: &str, row: &Row) -> Result<Panel> {
+        let title = if setting == "text" { "Eq. (6): weights" } else { "authors' code: weights" };
+        let index: Vec<f64> = (1..=self.mu.len()).map(|i| i as f64).collect();
+        let panel = Panel::new(title, Axis::whole("component, sorted"), Axis::linear("*v*"));
+        let panel = panel.curves(row.series("shown")?, |i, moment| {
+            let label = match setting {
+                "text" => format!("*t* = {}", attnlab_core::format::significant(moment, 2)),
+                _ => format!("step {moment}"),
+            };
+            Ok(Series::measured(label, i, points(&index, &row.series(&format!("v_{i}"))?)))
+        })?;
+        Ok(panel.with(Series::predicted("target *μ*", INK, points(&index, &self.mu))))
     }
 }
 
@@ -115,24 +125,19 @@ impl Experiment for JomaEntropy {
     fn validate(&self) -> Result<()> {
         require(self.mu.len() >= 2, "mu", format!("{:?}", self.mu), "must hold at least two targets")?;
         if let Some(bad) = self.mu.iter().find(|m| **m > 20.0 || **m <= self.start) {
-            let allowed = format!("must be above start = {} and at most 20", self.start);
-            return Err(Error::invalid("mu", bad, allowed));
+            return Err(Error::invalid("mu", bad, format!("must be above start = {} and at most 20", self.start)));
         }
         let allowed = format!("must be from low = {} to 20", self.low);
         require(self.high >= self.low && self.high <= 20.0, "high", self.high, allowed)
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let cell = |setting: &str| [SETTING.is(setting)].into_iter().collect();
-        Ok(["text", "code"].map(cell).to_vec())
+        Ok(["text", "code"].map(|setting: &str| [SETTING.is(setting)].into_iter().collect()).to_vec())
     }
 
     /// "clock", "entropy" and "v_0".. at "shown" of the given μ; "drop" and "rebound" of random μ.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let run = |mu: &[f64]| match cell.get(SETTING) {
-            "text" => self.text(mu),
-            _ => self.code(mu),
-        };
+        let run = |mu: &[f64]| if cell.get(SETTING) == "text" { self.text(mu) } else { self.code(mu) };
         let given = run(&self.mu)?;
         let mut data = Map::new();
         // The curve needs no more points than it has bends.
@@ -189,30 +194,8 @@ impl Experiment for JomaEntropy {
     }
 }
 
-impl JomaEntropy {
-    fn weights(&self, setting: &str, row: &Row) -> Result<Panel> {
-        let title = match setting {
-            "text" => "Eq. (6): weights",
-            _ => "authors' code: weights",
-        };
-        let index: Vec<f64> = (1..=self.mu.len()).map(|i| i as f64).collect();
-        let panel = Panel::new(title, Axis::whole("component, sorted"), Axis::linear("*v*"));
-        let panel = panel.curves(row.series("shown")?, |i, moment| {
-            let label = match setting {
-                "text" => format!("*t* = {}", attnlab_core::format::significant(moment, 2)),
-                _ => format!("step {moment}"),
-            };
-            Ok(Series::measured(label, i, points(&index, &row.series(&format!("v_{i}"))?)))
-        })?;
-        Ok(panel.with(Series::predicted("target *μ*", INK, points(&index, &self.mu))))
-    }
-}
-
 fn entropy_panel(setting: &str, row: &Row) -> Result<Panel> {
-    let x = match setting {
-        "text" => Axis::linear("time *t*").from_to(0.0, 1.5),
-        _ => Axis::linear("steps"),
-    };
+    let x = if setting == "text" { Axis::linear("time *t*").from_to(0.0, 1.5) } else { Axis::linear("steps") };
     let entropy = points(&row.series("clock")?, &row.series("entropy")?);
     Ok(Panel::new("entropy of attention", x, Axis::linear("entropy (nats)").from_to(0.0, 2.4))
         .with(Series::fitted("", INK, entropy)))

@@ -1,5 +1,5 @@
 //! JoMA Table 1 as its text describes it: hidden units against the latents of noisy trees, on sequences that the
-//! network has never seen. Settings: `settings.toml`.
+//! network has never seen.
 
 use crate::PAPERS;
 use crate::alignment::Layers;
@@ -127,13 +127,8 @@ impl JomaLatents {
 
     /// The cell without rate and labels, whose streams they share.
     fn data_cell(cell: &Params) -> u64 {
-        let same = Params::from_iter([
-            CLASSES.is(cell.get(CLASSES)),
-            LATENTS_0.is(cell.get(LATENTS_0)),
-            LATENTS_1.is(cell.get(LATENTS_1)),
-            RHO.is(cell.get(RHO)),
-        ]);
-        same.cell()
+        let sizes = [CLASSES, LATENTS_0, LATENTS_1].map(|size| size.is(cell.get(size)));
+        Params::from_iter(sizes.into_iter().chain([RHO.is(cell.get(RHO))])).cell()
     }
 
     /// Largest value of every unit of every block over each held-out sequence, and the mean loss and accuracy.
@@ -147,15 +142,12 @@ impl JomaLatents {
             for span in &held.batch.spans[from..to] {
                 part.push(&held.batch.tokens[span.start..span.end], span.repeats);
             }
-            let weights = vec![1.0 / count as f64; to - from];
-            let targets = Targets::last(&part, &held.classes[from..to], &weights);
+            let targets = Targets::last(&part, &held.classes[from..to], &vec![1.0 / count as f64; to - from]);
             let pass = network.pass(&part, None);
-            let losses = network.losses_of(&pass, &targets);
-            loss += losses.iter().sum::<f64>() / count as f64;
+            loss += network.losses_of(&pass, &targets).iter().sum::<f64>() / count as f64;
             let scores = network.scores_of(&pass, &targets);
             for (column, class) in scores.columns().into_iter().zip(&held.classes[from..to]) {
-                let best = column.iter().all(|x| *x <= column[*class]);
-                right += f64::from(u8::from(best)) / count as f64;
+                right += f64::from(u8::from(column.iter().all(|x| *x <= column[*class]))) / count as f64;
             }
             for (b, units) in units.iter_mut().enumerate() {
                 units.slice_mut(s![.., from..to]).assign(&pass.largest(b, &part));
@@ -176,34 +168,20 @@ impl Experiment for JomaLatents {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for labels in &self.labels {
-            for rate in &self.rates {
-                for classes in &self.classes {
-                    for [bottom, top] in &self.latents {
-                        for rho in &self.rho {
-                            cells.push(Params::from_iter([
-                                CLASSES.is(*classes),
-                                LATENTS_0.is(*bottom),
-                                LATENTS_1.is(*top),
-                                RHO.is(*rho),
-                                LEARNING_RATE.is(*rate),
-                                LABELS.is(labels.as_str()),
-                            ]));
-                        }
-                    }
-                }
-            }
-        }
-        Ok(cells)
+        let settings = iproduct!(&self.labels, &self.rates, &self.classes, &self.latents, &self.rho);
+        let cells = settings.map(|(labels, rate, classes, [bottom, top], rho)| {
+            let sizes = [CLASSES.is(*classes), LATENTS_0.is(*bottom), LATENTS_1.is(*top)].into_iter();
+            let others = [RHO.is(*rho), LEARNING_RATE.is(*rate), LABELS.is(labels.as_str())];
+            Params::from_iter(sizes.chain(others))
+        });
+        Ok(cells.collect())
     }
 
     fn memory(&self, cell: &Params) -> u64 {
         let sequences = self.batch.max(CHUNK);
-        let units = [12, self.held_out, self.hidden, self.blocks + 2].map(|n| n as u64);
         self.architecture(cell.get(CLASSES))
             .memory(self.length * sequences, sequences)
-            .saturating_add(memory::product(&units))
+            .saturating_add(memory::product(&[12, self.held_out, self.hidden, self.blocks + 2].map(|n| n as u64)))
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
@@ -222,11 +200,9 @@ impl Experiment for JomaLatents {
         let rate = cell.get(LEARNING_RATE);
         let adam = Adam::new(rate, self.decay, network.parameters().len());
         let labels = cell.get(LABELS);
-        let plan = Plan::new(
-            &self.records,
-            Value::Object(Identity::settings(self)),
-            format!("{} rate {rate:e} {labels} {}", Self::NAME, streams.name()),
-        );
+        let settings = Value::Object(Identity::settings(self));
+        let plan =
+            Plan::new(&self.records, settings, format!("{} rate {rate:e} {labels} {}", Self::NAME, streams.name()));
         let layers = Layers { tables: held.tables.to_vec(), draws: self.draws, streams: streams.clone() };
         let batch = |step: u64| {
             let streams = streams.child("batch", step);
@@ -236,8 +212,7 @@ impl Experiment for JomaLatents {
                 let mut rng = streams.part("labels", 0);
                 asked.iter_mut().for_each(|class| *class = rng.random_range(0..classes));
             }
-            let weights = vec![1.0 / self.batch as f64; self.batch];
-            let targets = Targets::last(&drawn.batch, &asked, &weights);
+            let targets = Targets::last(&drawn.batch, &asked, &vec![1.0 / self.batch as f64; self.batch]);
             Ok((drawn.batch, targets))
         };
         let mut look = |network: &Network<f32>, _: u64, record: &mut Record| {

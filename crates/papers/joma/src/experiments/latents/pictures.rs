@@ -3,10 +3,7 @@
 use super::JomaLatents;
 use crate::experiments::paired::{count, gains};
 use crate::quantities::{CLASSES, LABELS, LATENTS_0, LATENTS_1, LEARNING_RATE, RHO};
-use attnlab_lab::experiment::draw::{
-    OVER_SEEDS, PERCENT, bars_over_seeds, cells, firsts, grouped, lasts, named, numbers, over, side_by_side, student,
-    with_word,
-};
+use attnlab_lab::experiment::draw::*;
 use attnlab_lab::figure::{Axis, GREY, Panel, Rule, Series};
 use attnlab_lab::prelude::*;
 

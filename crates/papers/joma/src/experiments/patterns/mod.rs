@@ -1,5 +1,4 @@
-//! JoMA Fig. 10: pattern superposition, tested on a trained network whose patterns are known. Settings:
-//! `settings.toml`.
+//! JoMA Fig. 10: pattern superposition, in a trained network whose patterns are known.
 //!
 //! A sequence has tokens of one pattern, tokens of none, and a query at its end. Every query has its pattern; the label
 //! is the class of the pattern if the two fit, and "no fit" otherwise. R[i, j] is the mean response of a hidden unit, at
@@ -62,8 +61,7 @@ impl Responses {
             let values = batch.spans.iter().map(|span| f64::from(hidden[[unit, span.end - 1]]));
             let (sum, squares) = values.fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
             self.mean[[unit, query, pattern]] = sum / n;
-            let variance = (squares - sum * sum / n).max(0.0) / (n - 1.0);
-            self.error[[unit, query, pattern]] = (variance / n).sqrt();
+            self.error[[unit, query, pattern]] = ((squares - sum * sum / n).max(0.0) / (n - 1.0) / n).sqrt();
         }
     }
 
@@ -77,8 +75,7 @@ impl Responses {
                 .filter(|j| *j != i)
                 .all(|j| low > self.mean[[unit, query, j]] + margin * self.error[[unit, query, j]])
         };
-        let count = |unit| (0..patterns).filter(|i| holds(unit, *i)).count() as f64;
-        (0..units).map(count).collect()
+        (0..units).map(|unit| (0..patterns).filter(|i| holds(unit, *i)).count() as f64).collect()
     }
 }
 
@@ -127,35 +124,27 @@ impl JomaPatterns {
     /// Measures the responses of the network, its accuracy, and the share of a query's attention on its own pattern.
     fn measure(&self, network: &Network<f32>, streams: &Streams) -> Measured {
         let shape = (self.hidden, self.patterns, self.patterns);
-        let mut measured = Measured {
-            responses: Responses { mean: Array3::zeros(shape), error: Array3::zeros(shape) },
-            mass: 0.0,
-            accuracy: 0.0,
-        };
+        let responses = Responses { mean: Array3::zeros(shape), error: Array3::zeros(shape) };
+        let mut measured = Measured { responses, mass: 0.0, accuracy: 0.0 };
         let n = self.draws as f64;
-        for query in 0..self.patterns {
-            for pattern in 0..self.patterns {
-                let mut rng = streams.child("responses", query as u64).part("pattern", pattern as u64);
-                let sequences: Vec<Vec<usize>> =
-                    (0..self.draws).map(|_| self.sequence(query, pattern, &mut rng)).collect();
-                let batch = Batch::new(&sequences);
-                let pass = network.pass(&batch, None);
-                measured.responses.set(query, pattern, &pass, &batch);
-                let classes = vec![self.class(query, pattern); self.draws];
-                let targets = Targets::last(&batch, &classes, &vec![1.0; self.draws]);
-                let scores = network.scores_of(&pass, &targets);
-                let best = |c: ndarray::ArrayView1<f32>| c.iter().all(|x| *x <= c[classes[0]]);
-                let hits = scores.columns().into_iter().filter(|c| best(*c)).count() as f64;
-                // Fits are as frequent as others in training.
-                let weight = match query == pattern {
-                    true => 0.5 / self.patterns as f64,
-                    false => 0.5 / (self.patterns * (self.patterns - 1)) as f64,
-                };
-                measured.accuracy += weight * hits / n;
-                if query == pattern {
-                    let mass = self.mass(pattern, &pass, &sequences);
-                    measured.mass += mass / (n * self.patterns as f64);
-                }
+        for (query, pattern) in iproduct!(0..self.patterns, 0..self.patterns) {
+            let mut rng = streams.child("responses", query as u64).part("pattern", pattern as u64);
+            let sequences: Vec<Vec<usize>> = (0..self.draws).map(|_| self.sequence(query, pattern, &mut rng)).collect();
+            let batch = Batch::new(&sequences);
+            let pass = network.pass(&batch, None);
+            measured.responses.set(query, pattern, &pass, &batch);
+            let classes = vec![self.class(query, pattern); self.draws];
+            let scores = network.scores_of(&pass, &Targets::last(&batch, &classes, &vec![1.0; self.draws]));
+            let best = |c: ndarray::ArrayView1<f32>| c.iter().all(|x| *x <= c[classes[0]]);
+            let hits = scores.columns().into_iter().filter(|c| best(*c)).count() as f64;
+            // Fits are as frequent as others in training.
+            let weight = match query == pattern {
+                true => 0.5 / self.patterns as f64,
+                false => 0.5 / (self.patterns * (self.patterns - 1)) as f64,
+            };
+            measured.accuracy += weight * hits / n;
+            if query == pattern {
+                measured.mass += self.mass(pattern, &pass, &sequences) / (n * self.patterns as f64);
             }
         }
         measured
@@ -190,30 +179,25 @@ impl Experiment for JomaPatterns {
 
     fn memory(&self, _cell: &Params) -> u64 {
         let sequences = self.batch.max(self.draws);
-        let responses = [16, self.hidden, self.patterns, self.patterns].map(|n| n as u64);
         self.architecture()
             .memory((self.shown + self.noise + 1) * sequences, sequences)
-            .saturating_add(memory::product(&responses))
+            .saturating_add(memory::product(&[16, self.hidden, self.patterns, self.patterns].map(|n| n as u64)))
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         self.trial_at(cell, streams, &TrialContext::none())
     }
 
-    /// The series at the recorded steps: "accuracy", "superposed" (share of units that hold two patterns or more),
+    /// The series at the recorded steps: "accuracy", "superposed" (share of units with two patterns or more),
     /// "permuted" (the same with query i + 1 in place of query i), "mass" (share of a query's attention on its own
-    /// pattern); "tokens", the share of these tokens in a sequence. At the end "held" and "held_permuted", the number of
-    /// patterns that every unit holds, "held_start" before training, and "response", R of the unit that holds most, query
-    /// by query.
+    /// pattern); "tokens", the share of these tokens in a sequence. At the end "held" and "held_permuted", the number
+    /// of patterns that every unit holds, "held_start" before training, and "response", R of the unit that holds most,
+    /// query by query.
     fn trial_at(&self, _cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         let mut network = Network::<f32>::new(self.architecture(), Start::FanIn, streams)?;
         let adam = Adam::new(self.rate, 0.0, network.parameters().len());
-        let last = self.records.last();
-        let plan = Plan::new(
-            &self.records,
-            Value::Object(Identity::settings(self)),
-            format!("{} {}", Self::NAME, streams.name()),
-        );
+        let settings = Value::Object(Identity::settings(self));
+        let plan = Plan::new(&self.records, settings, format!("{} {}", Self::NAME, streams.name()));
         let batch = |step: u64| Ok(self.batch(&mut streams.part("batch", step)));
         let mut look = |network: &Network<f32>, step: u64, record: &mut Record| {
             let Measured { responses, mass, accuracy } = self.measure(network, streams);
@@ -226,7 +210,7 @@ impl Experiment for JomaPatterns {
             if step == 0 {
                 record.0.insert("held_start".into(), store::series(&held));
             }
-            if step == last {
+            if step == self.records.last() {
                 let most = (0..self.hidden).max_by(|a, b| held[*a].total_cmp(&held[*b])).unwrap_or(0);
                 let best: Vec<f64> = responses.mean.index_axis(Axis(0), most).iter().copied().collect();
                 record.0.insert("response".into(), store::series(&best));
@@ -235,8 +219,7 @@ impl Experiment for JomaPatterns {
             }
             Ok(())
         };
-        let record = train(&mut network, adam, &plan, streams, context, &batch, &mut look)?;
-        let mut data = record.0;
+        let mut data = train(&mut network, adam, &plan, streams, context, &batch, &mut look)?.0;
         let tokens = self.shown as f64 / (self.shown + self.noise + 1) as f64;
         data.insert("tokens".into(), store::number(tokens));
         Ok(data)

@@ -21,8 +21,7 @@ fn histogram(settings: &JomaPatterns, rows: &[Row], name: &str, shift: f64) -> R
 
 /// The figure of these settings, from their rows.
 pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
-    let cells = cells(JomaPatterns::NAME, rows)?;
-    let rows = cells[0];
+    let rows = cells(JomaPatterns::NAME, rows)?[0];
     let steps = settings.records.places(1.0);
     let y = Axis::linear("share").from_to(0.0, 1.0);
     let shares = Panel::new("while training", Axis::log("steps + 1"), y).curves(
@@ -41,18 +40,19 @@ pub fn figures(settings: &JomaPatterns, rows: &[Row]) -> Result<Vec<Figure>> {
         .with(bars_over_seeds("trained", 0, histogram(settings, rows, "held", -0.12)?))
         .with(bars_over_seeds("trained, queries permuted", 3, histogram(settings, rows, "held_permuted", 0.0)?))
         .with(bars_over_seeds("before training", 1, histogram(settings, rows, "held_start", 0.12)?));
-    let title = "Pattern superposition in a trained network";
     let panels = vec![shares, counts, response(settings, &rows[0])?];
     let JomaPatterns { width, hidden, patterns, margin, seeds, draws, .. } = settings;
-    Ok(vec![Figure::page(JomaPatterns::NAME, title, 3, panels).captioned(format!(
-        "A block of width {width} with {hidden} hidden units learns which of {patterns} patterns fits its query. \
+    Ok(vec![Figure::page(JomaPatterns::NAME, "Pattern superposition in a trained network", 3, panels).captioned(
+        format!(
+            "A block of width {width} with {hidden} hidden units learns which of {patterns} patterns fits its query. \
          (a): share of units whose response to two or more queries is largest, by {margin} standard errors on either \
          side, for the query's own pattern; the same with the queries permuted; accuracy; share of the query's \
          attention on its pattern, which has {} of the tokens. (b): number of patterns that a unit holds. (c): mean \
          response, by query and pattern, of the unit that holds most in the first training. {seeds} seeds; bands in \
          (a) and bars in (b): {PERCENT} % intervals over seeds (Student); {draws} sequences per response.",
-        attnlab_core::format::significant(rows[0].number("tokens")?, 2),
-    ))])
+            attnlab_core::format::significant(rows[0].number("tokens")?, 2),
+        ),
+    )])
 }
 
 /// R of one unit.

@@ -5,9 +5,7 @@ use super::Table1;
 use super::pictures::{places, power, sizes};
 use crate::experiments::paired::{count, gains};
 use attnlab_core::format::significant;
-use attnlab_lab::experiment::draw::{
-    LEVEL, PERCENT, bars_over_seeds, firsts, lasts, mean_at, numbers, side_by_side, student,
-};
+use attnlab_lab::experiment::draw::*;
 use attnlab_lab::figure::{Axis, Panel, Point, Rule};
 use attnlab_lab::prelude::*;
 
@@ -17,8 +15,7 @@ fn scores(settings: &Table1, s: usize) -> Vec<(String, String, usize)> {
     for b in (0..settings.blocks).filter(|b| *b != s) {
         let place = if b > s { "a block above" } else { "a block below" };
         // One entry in the legend for all blocks above.
-        let colour = if b > s { 1 } else { 2 };
-        scores.push((format!("corr_{s}_{b}"), place.into(), colour));
+        scores.push((format!("corr_{s}_{b}"), place.into(), if b > s { 1 } else { 2 }));
     }
     scores.push((format!("few_{s}"), format!("own block, {} units", settings.few), 4));
     scores.push((format!("matched_{s}"), "one unit per latent".into(), 5));
@@ -34,8 +31,7 @@ fn grouped(
 ) -> Result<Panel> {
     let middle = 0.5 * (names.len() as f64 - 1.0);
     panel.curves(names, |k, (name, label, colour)| {
-        let shift = 0.13 * (k as f64 - middle);
-        let points = side_by_side(cells, shift, |cell| student(&numbers(cell, name)?))?;
+        let points = side_by_side(cells, 0.13 * (k as f64 - middle), |cell| student(&numbers(cell, name)?))?;
         Ok(bars_over_seeds(label, *colour, points))
     })
 }
@@ -44,17 +40,15 @@ fn grouped(
 pub fn figure(settings: &Table1, cells: &[&[Row]]) -> Result<Figure> {
     let trained = |s: usize| {
         let y = Axis::linear(format!("score, *s* = {s}")).from_to(0.0, 1.05);
-        let panel = Panel::new(format!("layer *s* = {s}, trained"), places(cells)?, y);
-        grouped(panel, cells, &scores(settings, s), lasts)
+        grouped(Panel::new(format!("layer *s* = {s}, trained"), places(cells)?, y), cells, &scores(settings, s), lasts)
     };
     let gain = |s: usize| changes(&format!("gain, *s* = {s}"), cells, &scores(settings, s));
     let dimensions =
         [(0, 3), (1, 6)].map(|(b, colour)| (format!("dimension_{b}"), format!("units of block {b}"), colour));
     let dimensions = changes("dimensions of the units", cells, &dimensions)?;
     let panels = vec![trained(0)?, trained(1)?, unused(cells)?, gain(0)?, gain(1)?, dimensions];
-    let name = format!("{}_controls", Table1::NAME);
     let title = "Table 1: other blocks, fewer units, one unit per latent";
-    Ok(Figure::page(name, title, 3, panels).captioned(caption(settings, cells)?))
+    Ok(Figure::page(format!("{}_controls", Table1::NAME), title, 3, panels).captioned(caption(settings, cells)?))
 }
 
 /// Changes by training.
@@ -80,7 +74,6 @@ fn unused(cells: &[&[Row]]) -> Result<Panel> {
 fn caption(settings: &Table1, cells: &[&[Row]]) -> Result<String> {
     let larger = count(cells, |cell| gains(cell, "dimension_1"), |gain| gain.low > 0.0)?;
     let before = cells.iter().map(|cell| firsts(cell, "dimension_1")).collect::<Result<Vec<_>>>()?.concat();
-    let before = attnlab_core::stats::mean(&before, LEVEL)?.value;
     let Table1 { hidden, few, width, seeds, .. } = settings;
     Ok(format!(
         "(a), (b): mean over the latents of layer *s* of the largest correlation with the {hidden} units of block \
@@ -93,7 +86,7 @@ fn caption(settings: &Table1, cells: &[&[Row]]) -> Result<String> {
          0 in {larger} of {} cells. Width {width}, {seeds} seeds; bars: {PERCENT} % intervals over seeds (Student).",
         settings.records.last(),
         power(settings.rates[0]),
-        significant(before, 2),
+        significant(attnlab_core::stats::mean(&before, LEVEL)?.value, 2),
         cells.len(),
     ))
 }

@@ -1,10 +1,10 @@
-//! JoMA Table 1: correlation of latents with hidden units after training, against what an untrained network, noise
-//! and permuted latents score. Settings: `settings.toml`.
+//! JoMA Table 1: correlation of latents with hidden units after training, against what an untrained network, noise and
+//! permuted latents score.
 //!
 //! There are at most C distinct sequences, so a batch is a vector of weights on them, drawn as the counts of 128
 //! uniform classes: the stochastic gradient has the same law, at C/128 of the cost. The columns of padding are one
-//! column with a multiplicity. Both are exact. Scores are over the C classes once each, the expectation of the
-//! authors' 1280 uniform draws.
+//! column with a multiplicity. Both are exact. Scores are over the C classes, the expectation of the authors' 1280
+//! uniform draws.
 
 use crate::PAPERS;
 use crate::alignment::{Correlations, Layers, dimension};
@@ -59,13 +59,7 @@ impl Table1 {
 
     /// The cell without its learning rate, whose streams all rates share.
     fn data_cell(cell: &Params) -> u64 {
-        let same = Params::from_iter([
-            CLASSES.is(cell.get(CLASSES)),
-            CHILDREN.is(cell.get(CHILDREN)),
-            LATENTS_0.is(cell.get(LATENTS_0)),
-            LATENTS_1.is(cell.get(LATENTS_1)),
-        ]);
-        same.cell()
+        Params::from_iter([CLASSES, CHILDREN, LATENTS_0, LATENTS_1].map(|size| size.is(cell.get(size)))).cell()
     }
 
     /// The sequences of all classes, padding first.
@@ -74,13 +68,10 @@ impl Table1 {
         for class in 0..drawn.classes() {
             let mut tokens = drawn.tokens(class);
             let padding = self.length - tokens.len();
-            match padding {
-                0 => batch.push(&tokens, 1.0),
-                _ => {
-                    tokens.insert(0, self.vocabulary - 1);
-                    batch.push(&tokens, padding as f64);
-                }
+            if padding > 0 {
+                tokens.insert(0, self.vocabulary - 1);
             }
+            batch.push(&tokens, padding.max(1) as f64);
         }
         batch
     }
@@ -131,23 +122,12 @@ impl Experiment for Table1 {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for rate in &self.rates {
-            for classes in &self.classes {
-                for children in &self.children {
-                    for [n0, n1] in &self.latents {
-                        cells.push(Params::from_iter([
-                            CLASSES.is(*classes),
-                            CHILDREN.is(*children),
-                            LATENTS_0.is(*n0),
-                            LATENTS_1.is(*n1),
-                            LEARNING_RATE.is(*rate),
-                        ]));
-                    }
-                }
-            }
-        }
-        Ok(cells)
+        let settings = iproduct!(&self.rates, &self.classes, &self.children, &self.latents);
+        let cells = settings.map(|(rate, classes, children, [n0, n1])| {
+            let sizes = [CLASSES.is(*classes), CHILDREN.is(*children), LATENTS_0.is(*n0), LATENTS_1.is(*n1)];
+            Params::from_iter(sizes.into_iter().chain([LEARNING_RATE.is(*rate)]))
+        });
+        Ok(cells.collect())
     }
 
     fn memory(&self, cell: &Params) -> u64 {
@@ -175,22 +155,17 @@ impl Experiment for Table1 {
         let drawn = Hierarchy::draw(self.usable(), sizes, cell.get(CHILDREN), &mut rng)?;
         let sequences = self.sequences(&drawn);
         let labels: Vec<usize> = (0..classes).collect();
-        let uniform = vec![1.0 / classes as f64; classes];
-        let uniform_targets = Targets::last(&sequences, &labels, &uniform);
+        let uniform_targets = Targets::last(&sequences, &labels, &vec![1.0 / classes as f64; classes]);
         let mut network = Network::<f32>::new(self.architecture(classes), Start::FanIn, &streams)?;
         let rate = cell.get(LEARNING_RATE);
         let adam = Adam::new(rate, self.decay, network.parameters().len());
         // The two layers of latents, and the classes.
         let layers =
             Layers { tables: (0..3).map(|s| drawn.table(s)).collect(), draws: self.draws, streams: streams.clone() };
-        let plan = Plan::new(
-            &self.records,
-            Value::Object(Identity::settings(self)),
-            format!("{} rate {rate:e} {}", Self::NAME, streams.name()),
-        );
+        let settings = Value::Object(Identity::settings(self));
+        let plan = Plan::new(&self.records, settings, format!("{} rate {rate:e} {}", Self::NAME, streams.name()));
         let batch = |step: u64| {
-            let weights = self.shares(classes, step, &streams);
-            let targets = Targets { weights, ..uniform_targets.clone() };
+            let targets = Targets { weights: self.shares(classes, step, &streams), ..uniform_targets.clone() };
             Ok((sequences.clone(), targets))
         };
         let mut look = |network: &Network<f32>, _: u64, record: &mut Record| {
@@ -200,8 +175,7 @@ impl Experiment for Table1 {
         let mut record = train(&mut network, adam, &plan, &streams, context, &batch, &mut look)?;
         layers.chance(2, self.hidden, &mut record);
         let mut data = record.0;
-        let counts = drawn.multiplicities();
-        data.insert("sequences".into(), counts.len().into());
+        data.insert("sequences".into(), drawn.multiplicities().len().into());
         data.insert("floor".into(), store::number(drawn.least_loss()));
         Ok(data)
     }

@@ -6,10 +6,7 @@ use super::printed::{Printed, TABLE};
 use crate::experiments::paired::{count, gains, minus};
 use crate::quantities::{CHILDREN, CLASSES, LATENTS_0, LATENTS_1, LEARNING_RATE};
 use attnlab_core::stats::{self, Estimate};
-use attnlab_lab::experiment::draw::{
-    self, LEVEL, OVER_SEEDS, PERCENT, bars_over_seeds, cells, firsts, lasts, named, numbers, side_by_side, student,
-    with_number,
-};
+use attnlab_lab::experiment::draw::{self, *};
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::prelude::*;
 
@@ -37,8 +34,7 @@ pub fn sizes(cell: &[Row]) -> Result<[usize; 4]> {
 
 fn printed(cell: &[Row]) -> Result<Option<&'static Printed>> {
     let [classes, children, n0, n1] = sizes(cell)?;
-    let fits = |p: &&Printed| (p.classes, p.children, p.latents) == (classes, children, [n0, n1]);
-    Ok(TABLE.iter().find(fits))
+    Ok(TABLE.iter().find(|p: &&Printed| (p.classes, p.children, p.latents) == (classes, children, [n0, n1])))
 }
 
 /// An axis of cells.
@@ -49,28 +45,21 @@ pub fn places(cells: &[&[Row]]) -> Result<Axis> {
 
 /// Table 1 at one learning rate: every column with its controls; below, what training adds.
 fn levels(settings: &Table1, cells: &[&[Row]], rate: f64) -> Result<Figure> {
-    let panels = vec![
-        level_panel(cells, rate, 0)?,
-        level_panel(cells, rate, 1)?,
-        gain_panel(cells, rate, 0)?,
-        gain_panel(cells, rate, 1)?,
-    ];
-    let name = match rate == settings.rates[0] {
-        true => Table1::NAME.to_string(),
-        false => format!("{}_rate_{rate:e}", Table1::NAME),
-    };
-    let title = "Latents against hidden units: what training adds";
+    let level = |s: usize| level_panel(cells, rate, s);
+    let gain = |s: usize| gain_panel(cells, rate, s);
+    let panels = vec![level(0)?, level(1)?, gain(0)?, gain(1)?];
+    let name = Table1::NAME;
+    let name = if rate == settings.rates[0] { name.to_string() } else { format!("{name}_rate_{rate:e}") };
     let Table1 { hidden, width, seeds, .. } = settings;
-    Ok(Figure::page(name, title, 2, panels).captioned(format!(
-        "Above: NCorr_{{s}}, per latent of layer *s* the largest of its correlations with the {hidden} units of \
-         block *s*, averaged over the latents, after {} steps at learning rate *η*; the same for the network before \
+    Ok(Figure::page(name, "Latents against hidden units: what training adds", 2, panels).captioned(format!(
+        "Above: NCorr_{{s}}, per latent of layer *s* the largest of its correlations with the {hidden} units of block \
+         *s*, averaged over the latents, after {} steps at learning rate *η*; the same for the network before \
          training; for the trained units with the latents permuted over the classes; for normal noise in place of \
          units; and as printed (bars: standard deviation over 5 seeds). Below: trained minus untrained, paired by \
          seed, for the latents and for the permuted ones. Width {width}, {seeds} seeds; bars: {PERCENT} % intervals \
-         over seeds (Student). The training data are at most *C* different sequences, which are the test data too. \
-         If training aligns units with these latents, it adds more to their score than to that of permuted ones. The \
-         interval of the difference lies above 0 in {}, and below 0 in {}; a score near 1 before training cannot \
-         rise.",
+         over seeds (Student). The training data are at most *C* different sequences, which are the test data too. If \
+         training aligns units with these latents, it adds more to their score than to that of permuted ones. The \
+         interval of the difference lies above 0 in {}, and below 0 in {}; a score near 1 before training cannot rise.",
         settings.records.last(),
         counted(cells, |e| e.low > 0.0)?,
         counted(cells, |e| e.high < 0.0)?,
@@ -85,12 +74,11 @@ fn level_panel(cells: &[&[Row]], rate: f64, s: usize) -> Result<Panel> {
     let printed: Vec<Option<Point>> = printed.collect::<Result<_>>()?;
     let printed = Series::bars("as printed", INK, printed.into_iter().flatten().collect());
     let title = format!("layer *s* = {s}, *η* = {}", power(rate));
-    let y = Axis::linear(format!("NCorr_{{{s}}}")).from_to(0.0, 1.05);
     let trained = |cell: &[Row]| student(&lasts(cell, &format!("corr_{s}_{s}"))?);
     let untrained = |cell: &[Row]| student(&firsts(cell, &format!("corr_{s}_{s}"))?);
     let permuted = |cell: &[Row]| student(&lasts(cell, &format!("permuted_{s}"))?);
     let noise = |cell: &[Row]| student(&numbers(cell, &format!("noise_{s}"))?);
-    Ok(Panel::new(title, places(cells)?, y)
+    Ok(Panel::new(title, places(cells)?, Axis::linear(format!("NCorr_{{{s}}}")).from_to(0.0, 1.05))
         .with(bars_over_seeds("trained", 0, side_by_side(cells, -0.24, trained)?))
         .with(bars_over_seeds("untrained", 1, side_by_side(cells, -0.12, untrained)?))
         .with(bars_over_seeds("latents permuted", 3, side_by_side(cells, 0.12, permuted)?))
@@ -103,16 +91,12 @@ pub fn power(rate: f64) -> String {
     let text = format!("{rate:e}");
     let Some((digits, exponent)) = text.split_once('e') else { return text };
     let power = format!("10^{{{}}}", exponent.replace('-', "−"));
-    match digits {
-        "1" => power,
-        _ => format!("{digits}·{power}"),
-    }
+    if digits == "1" { power } else { format!("{digits}·{power}") }
 }
 
 /// Changes of the score of layer s, less those of the score of the permuted latents, by seed.
 fn excess(cell: &[Row], s: usize) -> Result<Vec<f64>> {
-    let changes = gains(cell, &format!("corr_{s}_{s}"))?;
-    Ok(minus(&changes, &gains(cell, &format!("permuted_{s}"))?))
+    Ok(minus(&gains(cell, &format!("corr_{s}_{s}"))?, &gains(cell, &format!("permuted_{s}"))?))
 }
 
 /// Counts the cells whose interval of the excess has a property: "1 of 8 cells for s = 0 and 5 of 8 for s = 1".

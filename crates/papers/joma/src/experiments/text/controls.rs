@@ -5,9 +5,7 @@ use super::{JomaText, PLAIN, RATE, THEOREM_1};
 use crate::quantities::CONTROL;
 use crate::theory::attention_entropy::VISIBLE;
 use attnlab_core::stats::binomial;
-use attnlab_lab::experiment::draw::{
-    LEVEL, PERCENT, bars_over_seeds, course, curve_over_seeds, mean_at, named, with_word,
-};
+use attnlab_lab::experiment::draw::*;
 use attnlab_lab::figure::{Axis, Panel, Point, Rule, Series};
 use attnlab_lab::prelude::*;
 
@@ -15,8 +13,7 @@ use attnlab_lab::prelude::*;
 fn with_controls<'a>(settings: &'a JomaText, cells: &[&'a [Row]]) -> Result<Vec<(&'a str, &'a [Row])>> {
     let mut shown = vec![];
     let names = settings.controls.iter().map(String::as_str);
-    let names = std::iter::once(PLAIN).chain(names.filter(|c| *c != PLAIN && *c != THEOREM_1));
-    for name in names {
+    for name in std::iter::once(PLAIN).chain(names.filter(|c| *c != PLAIN && *c != THEOREM_1)) {
         for cell in with_word(cells, CONTROL, name) {
             if network(cell)? == (settings.compared(), settings.rate_of(name)) {
                 shown.push((name, cell));
@@ -47,8 +44,8 @@ fn at_loss(row: &Row, name: &str, loss: f64) -> Result<f64> {
     Ok(values[after - 1] + part * (values[after] - values[after - 1]))
 }
 
-/// The top layer at two rates: entropy against loss, and its difference at the least loss that both reach, by seed. No
-/// panels without the control.
+/// The top layer at two rates: entropy against loss, and its difference at the least common loss, by seed; none without
+/// the control.
 fn equal_loss(settings: &JomaText, shown: &[(&str, &[Row])], top: usize) -> Result<Vec<Panel>> {
     let place = |is: &str| shown.iter().position(|(name, _)| *name == is);
     let (Some(plain), Some(other)) = (place(PLAIN), place(RATE)) else { return Ok(vec![]) };
@@ -63,10 +60,7 @@ fn equal_loss(settings: &JomaText, shown: &[(&str, &[Row])], top: usize) -> Resu
             let points = losses.iter().zip(entropies).skip(2).map(|(l, e)| Point::at(l.y, e.y)).collect();
             Ok(Series::bars(format!("{} (at equal loss)", control_label(control)), i, points))
         })?;
-    let least = |row: &Row| -> Result<f64> {
-        let losses = row.series("loss")?;
-        Ok(losses.into_iter().fold(f64::INFINITY, f64::min))
-    };
+    let least = |row: &Row| -> Result<f64> { Ok(row.series("loss")?.into_iter().fold(f64::INFINITY, f64::min)) };
     let mut differences = vec![];
     for row in shown[plain].1 {
         let pair = shown[other].1.iter().find(|r| r.trial == row.trial);

@@ -67,8 +67,7 @@ fn topics(settings: &JomaText, streams: &Streams) -> Result<Vec<u32>> {
             g.exp() / (i + 1) as f64
         });
         let weights: Vec<f64> = weights.collect();
-        let law = WeightedIndex::new(weights).map_err(|e| Error::undefined(e.to_string()))?;
-        laws.push(law);
+        laws.push(WeightedIndex::new(weights).map_err(|e| Error::undefined(e.to_string()))?);
     }
     let [shortest, longest] = settings.document;
     let mut rng = streams.part("documents", 0);
@@ -84,19 +83,15 @@ fn topics(settings: &JomaText, streams: &Streams) -> Result<Vec<u32>> {
     Ok(text)
 }
 
-/// Documents one after the other: each draws its class and its latents, and has the words that are on, in random
-/// order.
+/// Documents one after the other: each draws its class and its latents, and has the words that are on, in random order.
 fn documents(settings: &JomaText, streams: &Streams) -> Result<Vec<u32>> {
     let mut rng = streams.part("tree", 0);
-    let mut parents: Vec<Parent> = vec![];
-    for _ in 0..settings.latents {
-        // P[y = 0 | class].
-        let zero = (0..settings.topics).map(|_| f64::from(u8::from(rng.random::<f64>() >= settings.active)));
-        parents.push(Parent::Class { zero: zero.collect() });
-    }
-    for word in 0..settings.vocabulary {
-        parents.push(Parent::Latent { index: word % settings.latents, rho: settings.rho });
-    }
+    // A probability P[y = 0 | class].
+    let mut zero = |_| f64::from(u8::from(rng.random::<f64>() >= settings.active));
+    let class = |_| Parent::Class { zero: (0..settings.topics).map(&mut zero).collect() };
+    let mut parents: Vec<Parent> = (0..settings.latents).map(class).collect();
+    let leaf = |word: usize| Parent::Latent { index: word % settings.latents, rho: settings.rho };
+    parents.extend((0..settings.vocabulary).map(leaf));
     let tree = Tree::new(vec![1.0 / settings.topics as f64; settings.topics], parents)?;
     let mut text = Vec::with_capacity(settings.words);
     let mut document = 0;

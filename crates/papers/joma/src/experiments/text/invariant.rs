@@ -64,8 +64,7 @@ impl Occurrences {
         let size = text.vocabulary;
         let query = frequent(train.iter().copied(), size, 1);
         let query = query.first().copied().unwrap_or(0) as u32;
-        let others = train.iter().copied().filter(|w| *w != query);
-        let words = frequent(others, size, sizes.words);
+        let words = frequent(train.iter().copied().filter(|w| *w != query), size, sizes.words);
         let places = (settings.window..train.len().saturating_sub(1)).filter(|t| train[*t] == query);
         let mut places: Vec<usize> = places.collect();
         let after = places.iter().map(|t| train[t + 1]);
@@ -96,8 +95,7 @@ impl Occurrences {
                  attend to and before two different ones; it does {count} times. Give a longer text"
             )));
         }
-        let inputs = Array2::from_shape_fn((words.len(), columns.len()), |(l, i)| columns[i][l]);
-        Ok(Occurrences { inputs, labels })
+        Ok(Occurrences { inputs: Array2::from_shape_fn((words.len(), columns.len()), |(l, i)| columns[i][l]), labels })
     }
 
     fn layer(&self, attention: Attention, classes: usize) -> Result<Training> {
@@ -108,8 +106,7 @@ impl Occurrences {
 
 /// z − factor Σ_k v_k² of a state.
 fn conserved(layer: &Training, state: &[f64], factor: f64) -> Array1<f64> {
-    let squares = layer.weights(state).mapv(|v| v * v).sum_axis(Axis(1));
-    &layer.logits(state) - &(squares * factor)
+    &layer.logits(state) - &(layer.weights(state).mapv(|v| v * v).sum_axis(Axis(1)) * factor)
 }
 
 /// Largest entry in size.
@@ -128,9 +125,8 @@ fn entropy(layer: &Training, state: &[f64], occurrences: usize) -> f64 {
 }
 
 /// Trains the layer and returns the series at the records: "drift", the largest change of z − ½ Σ v² since the start,
-/// relative to the largest one of z; "drift_half" with half the step size, at the same times; "drift_factor" of
-/// z − .55 Σ v²; "drift_softmax" under softmax attention, which conserves something else. "entropy" of the attention.
-/// And "samples", the number of occurrences.
+/// relative to the largest one of z; "drift_half" with half the step size, at the same times; "drift_factor" of z − .55
+/// Σ v²; "drift_softmax" under softmax attention. "entropy" of the attention. And "samples", the number of occurrences.
 pub fn trial(settings: &JomaText, text: &Text, streams: &Streams) -> Result<Map<String, Value>> {
     let sizes = &settings.theorem1;
     let occurrences = Occurrences::draw(settings, text, streams)?;
@@ -154,14 +150,12 @@ pub fn trial(settings: &JomaText, text: &Text, streams: &Streams) -> Result<Map<
         let every = sizes.every * halved as usize;
         let mut look = |t: f64, x: &[f64]| {
             if ((t / eta).round() as usize).is_multiple_of(every) {
-                let way = largest(&(&layer.logits(x) - &layer.logits(&start)));
                 let drift = conserved(layer, x, factor) - conserved(layer, &start, factor);
-                drifts.push(largest(&drift) / way);
+                drifts.push(largest(&drift) / largest(&(&layer.logits(x) - &layer.logits(&start))));
                 entropies.push(entropy(layer, x, occurrences.labels.len()));
             }
         };
-        let until = sizes.steps as f64 * sizes.eta;
-        descend(layer, &start, eta, &[until], Watch::steps(&mut look))?;
+        descend(layer, &start, eta, &[sizes.steps as f64 * sizes.eta], Watch::steps(&mut look))?;
         data.insert(name.into(), store::series(&drifts));
         if name == "drift" {
             data.insert("entropy".into(), store::series(&entropies));

@@ -36,9 +36,6 @@ impl<'a> Looker<'a> {
     }
 
     /// Adds the measurements of a step to the record.
-    ///
-    /// # Errors
-    /// When a singular value decomposition does not converge.
     pub fn look(&self, network: &Network<f32>, step: u64, record: &mut Record) -> Result<()> {
         let blocks = self.start.len();
         let mut sums: Vec<Sums> = (0..blocks).map(|_| Sums { places: vec![], others: 0.0, seeing: 0.0 }).collect();
@@ -54,12 +51,10 @@ impl<'a> Looker<'a> {
         }
         record.push("loss", loss);
         for (b, sums) in sums.iter().enumerate() {
-            let n = sums.places.len() as f64;
-            let entropy = sums.places.iter().sum::<f64>() / (n * sequences);
+            let entropy = sums.places.iter().sum::<f64>() / (sums.places.len() as f64 * sequences);
             let places: Vec<f64> = sums.places.iter().map(|sum| sum / sequences).collect();
             // Infinite before the first record.
-            let least = record.series(&format!("entropy_{b}")).into_iter().fold(f64::INFINITY, f64::min);
-            if entropy < least {
+            if entropy < record.series(&format!("entropy_{b}")).into_iter().fold(f64::INFINITY, f64::min) {
                 record.0.insert(format!("least_{b}"), store::series(&places));
             }
             record.push(format!("entropy_{b}"), entropy);
@@ -71,8 +66,7 @@ impl<'a> Looker<'a> {
             let weight = network.layout().blocks[b].lower.weight.of(network.parameters());
             record.push(format!("rank_{b}"), rank(weight)?);
             // Not a number at the start, where nothing has moved.
-            let moved = &weight - &self.start[b];
-            record.push(format!("moved_{b}"), rank(moved.view())?);
+            record.push(format!("moved_{b}"), rank((&weight - &self.start[b]).view())?);
             let mut entries: Vec<f32> = weight.iter().copied().collect();
             entries.shuffle(&mut self.streams.child("permutation", b as u64).part("step", step));
             let permuted = Array2::from_shape_fn(weight.dim(), |(i, j)| entries[i * weight.ncols() + j]);

@@ -1,5 +1,5 @@
-//! JoMA Figs. 6 to 8: entropy of attention and stable rank of weights while a decoder learns the next word of a
-//! text, with the controls that the figures lack. Settings: `settings.toml`.
+//! JoMA Figs. 6 to 8: entropy of attention and stable rank of weights while a decoder learns the next word of a text,
+//! with the controls that the figures lack.
 
 use crate::PAPERS;
 use crate::network::{Adam, Architecture, Layout, Network, Plan, Record, Records, Slot, Start, train};
@@ -62,18 +62,12 @@ const RATE: &str = "rate";
 impl JomaText {
     /// The number of blocks of the network that controls are compared with.
     fn compared(&self) -> usize {
-        match self.control_layers {
-            0 => self.layers[0],
-            layers => layers,
-        }
+        if self.control_layers == 0 { self.layers[0] } else { self.control_layers }
     }
 
     /// The learning rate of a control.
     fn rate_of(&self, control: &str) -> f64 {
-        match control {
-            RATE => self.other_rate,
-            _ => self.rates[0],
-        }
+        if control == RATE { self.other_rate } else { self.rates[0] }
     }
 
     fn text(&self, control: &str, streams: &Streams) -> Result<Text> {
@@ -83,17 +77,12 @@ impl JomaText {
             "" => drawn::text(self, &shared)?,
             path => Text::read(Path::new(path), self.least_count, self.held_out)?,
         };
-        Ok(match control {
-            "shuffled" => text.shuffled(&shared),
-            _ => text,
-        })
+        Ok(if control == "shuffled" { text.shuffled(&shared) } else { text })
     }
 
     fn network(&self, cell: &Params, vocabulary: usize) -> Architecture {
-        Architecture {
-            linear: cell.get(CONTROL) == "linear",
-            ..Architecture::text(vocabulary, self.width, cell.get(BLOCKS))
-        }
+        let text = Architecture::text(vocabulary, self.width, cell.get(BLOCKS));
+        Architecture { linear: cell.get(CONTROL) == "linear", ..text }
     }
 
     /// The parameters that a control keeps as they are.
@@ -142,18 +131,11 @@ impl Experiment for JomaText {
         let cell = |blocks: usize, rate: f64, control: &str| {
             Params::from_iter([BLOCKS.is(blocks), LEARNING_RATE.is(rate), CONTROL.is(control)])
         };
-        let mut cells = vec![];
-        for rate in &self.rates {
-            cells.extend(self.layers.iter().map(|blocks| cell(*blocks, *rate, PLAIN)));
-        }
-        for control in self.controls.iter().filter(|c| *c != PLAIN) {
-            let layers = match control.as_str() {
-                THEOREM_1 => 1,
-                _ => self.compared(),
-            };
-            cells.push(cell(layers, self.rate_of(control), control));
-        }
-        Ok(cells)
+        let plain = iproduct!(&self.rates, &self.layers).map(|(rate, blocks)| cell(*blocks, *rate, PLAIN));
+        let controls = self.controls.iter().filter(|c| *c != PLAIN).map(|control| {
+            cell(if control == THEOREM_1 { 1 } else { self.compared() }, self.rate_of(control), control)
+        });
+        Ok(plain.chain(controls).collect())
     }
 
     fn memory(&self, cell: &Params) -> u64 {
@@ -163,8 +145,7 @@ impl Experiment for JomaText {
             path => (file_sizes(Path::new(path)).saturating_mul(12), 30_000),
         };
         let columns = self.window * self.streams.max(self.validation_streams);
-        let network = self.network(cell, vocabulary);
-        text.saturating_add(network.memory(columns, columns))
+        text.saturating_add(self.network(cell, vocabulary).memory(columns, columns))
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
@@ -185,32 +166,26 @@ impl Experiment for JomaText {
         let training = text.training(self.streams, self.window)?;
         let validation = text.validation(self.validation_streams, self.window)?;
         let sizes = self.network(cell, text.vocabulary);
-        let start = Start::Library { equal_blocks: control != "own" };
         // All controls and rates of one depth have the same start.
-        let same = Params::from_iter([BLOCKS.is(cell.get(BLOCKS))]);
-        let streams = streams.of_cell(same.cell());
-        let mut network = Network::<f32>::new(sizes, start, &streams)?;
+        let streams = streams.of_cell(Params::from_iter([BLOCKS.is(cell.get(BLOCKS))]).cell());
+        let mut network = Network::<f32>::new(sizes, Start::Library { equal_blocks: control != "own" }, &streams)?;
         let rate = cell.get(LEARNING_RATE);
         let adam = Adam::new(rate, 0.0, network.parameters().len());
         let records = self.records();
-        let settings = Value::Object(Identity::settings(self));
         let label = format!("{} layers {} rate {rate:e} {control} {}", Self::NAME, sizes.blocks, streams.name());
         let plan = Plan {
             clip: Some(self.clip),
             dropout: self.dropout,
             reset_every: self.reset.then(|| training.batches()),
             frozen: Self::frozen(control, network.layout()),
-            ..Plan::new(&records, settings, label)
+            ..Plan::new(&records, Value::Object(Identity::settings(self)), label)
         };
-        let batches = match self.validation_batches {
-            0 => validation.batches(),
-            most => most.min(validation.batches()),
-        };
+        let most = self.validation_batches;
+        let batches = if most == 0 { validation.batches() } else { most.min(validation.batches()) };
         let looker = measure::Looker::new(&network, validation, batches, records.last(), &streams);
         let mut look = |network: &Network<f32>, step: u64, record: &mut Record| looker.look(network, step, record);
         let batch = |step: u64| Ok(training.batch(step));
-        let record = train(&mut network, adam, &plan, &streams, context, &batch, &mut look)?;
-        let mut data = record.0;
+        let mut data = train(&mut network, adam, &plan, &streams, context, &batch, &mut look)?.0;
         data.insert("vocabulary".into(), text.vocabulary.into());
         data.insert("epoch".into(), store::number(training.batches() as f64));
         Ok(data)
@@ -227,7 +202,6 @@ impl Experiment for JomaText {
 
 /// Sum of the sizes of the files at a path, in bytes; 0 where there are none.
 fn file_sizes(path: &Path) -> u64 {
-    let size = std::fs::metadata(path).map_or(0, |m| m.len());
-    let Ok(entries) = std::fs::read_dir(path) else { return size };
+    let Ok(entries) = std::fs::read_dir(path) else { return std::fs::metadata(path).map_or(0, |m| m.len()) };
     entries.flatten().filter_map(|e| e.metadata().ok()).map(|m| m.len()).sum()
 }

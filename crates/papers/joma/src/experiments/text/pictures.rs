@@ -6,9 +6,7 @@ use crate::quantities::{BLOCKS, CONTROL, LEARNING_RATE};
 use crate::theory::attention_entropy::{VISIBLE, drop_and_rebound};
 use attnlab_core::format::significant;
 use attnlab_core::stats::{Estimate, binomial};
-use attnlab_lab::experiment::draw::{
-    BAND, LEVEL, PERCENT, band, cells, course, curve, curve_over_seeds, lists, named, with_word,
-};
+use attnlab_lab::experiment::draw::*;
 use attnlab_lab::figure::{Axis, GREY, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::prelude::*;
 
@@ -67,8 +65,7 @@ pub(super) type Share = (String, String, usize, Estimate);
 pub(super) fn share_panel(label: &str, shares: Vec<Share>) -> Panel {
     let x = named(label, shares.iter().map(|(tick, ..)| tick.clone()));
     let bar = |(i, (_, entry, colour, share)): (usize, Share)| {
-        let series = Series::bars(entry, colour, vec![Point::at(i as f64 + 1.0, share)]);
-        series.with_interval("95 % interval, binomial")
+        Series::bars(entry, colour, vec![Point::at(i as f64 + 1.0, share)]).with_interval("95 % interval, binomial")
     };
     Panel::new("both at least .1 nats", x, Axis::linear("share of the trainings").from_to(0.0, 1.05))
         .with_each(shares.into_iter().enumerate().map(bar))
@@ -86,8 +83,7 @@ fn described(settings: &JomaText) -> String {
             format!("{law}, {} words", settings.vocabulary)
         }
         (path, _) => {
-            let name = std::path::Path::new(path).file_name();
-            name.map_or(path.to_string(), |n| n.to_string_lossy().to_string())
+            std::path::Path::new(path).file_name().map_or(path.to_string(), |n| n.to_string_lossy().to_string())
         }
     }
 }

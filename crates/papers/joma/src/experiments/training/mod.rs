@@ -1,5 +1,5 @@
-//! JoMA Figs. 2 and 3: a linear activation under softmax attention, trained by cross-entropy: how well
-//! Theorem 1 predicts the logits, and which weights grow. Settings: `settings.toml`.
+//! JoMA Figs. 2 and 3: a linear activation under softmax attention, trained by cross-entropy: how well Theorem 1
+//! predicts the logits, and which weights grow.
 
 use crate::PAPERS;
 use crate::dynamics::{Cause, Form, Prediction, Run, account};
@@ -47,20 +47,13 @@ impl JomaTraining {
     }
 
     fn tokens_of(&self, data: &str) -> ClassTokens {
-        ClassTokens {
-            distinct: self.distinct,
-            common: self.common,
-            classes: self.classes,
-            width2: (data == "smooth").then_some(self.width2),
-        }
+        let width2 = (data == "smooth").then_some(self.width2);
+        ClassTokens { distinct: self.distinct, common: self.common, classes: self.classes, width2 }
     }
 
     /// The temperature of a setting.
     fn temperature_of(&self, setting: &str) -> f64 {
-        match setting {
-            "code" => self.temperature,
-            _ => 1.0,
-        }
+        if setting == "code" { self.temperature } else { 1.0 }
     }
 }
 
@@ -76,14 +69,8 @@ impl Experiment for JomaTraining {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for setting in SETTINGS {
-            for data in DATA {
-                let cell = [SETTING.is(setting), FREQUENCIES.is(data)];
-                cells.push(cell.into_iter().collect());
-            }
-        }
-        Ok(cells)
+        let cell = |(setting, data)| Params::from_iter([SETTING.is(setting), FREQUENCIES.is(data)]);
+        Ok(iproduct!(SETTINGS, DATA).map(cell).collect())
     }
 
     fn memory(&self, _cell: &Params) -> u64 {
@@ -116,8 +103,7 @@ impl Experiment for JomaTraining {
                 list.push(value);
             }
         };
-        let until = self.long_steps as f64 * self.eta;
-        let path = descend(&training, &start, self.eta, &[until], Watch::steps(&mut look))?;
+        let path = descend(&training, &start, self.eta, &[self.long_steps as f64 * self.eta], Watch::steps(&mut look))?;
         let names = ["nc", "nc1", "nc2", "amplitude", "moved"].map(String::from);
         let components = (0..self.components).map(|l| format!("v0_{l}"));
         let mut row: Map<String, Value> =
@@ -129,9 +115,8 @@ impl Experiment for JomaTraining {
         row.insert("x".into(), store::series(&training.inputs().iter().copied().collect::<Vec<_>>()));
         row.insert("v_start".into(), flat(&start));
         row.insert("v_end".into(), flat(path.end()));
-        let short = self.steps as f64 * self.eta;
         let run = Run::Descent(self.eta);
-        let account = account(&training, &start, short, f64::MAX, run, Form::DERIVED)?;
+        let account = account(&training, &start, self.steps as f64 * self.eta, f64::MAX, run, Form::DERIVED)?;
         row.insert("steps".into(), path.steps.into());
         row.insert("drift".into(), store::number(account.drift));
         for (cause, share) in Cause::ALL.into_iter().zip(account.shares) {

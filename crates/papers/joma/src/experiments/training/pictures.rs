@@ -21,10 +21,9 @@ fn of_setting<'a>(cells: &[&'a [Row]], setting: &str, data: &str) -> Vec<&'a [Ro
 
 /// The cells of every setting, with the words for it and the token frequencies.
 fn named_cells<'a>(cells: &[&'a [Row]]) -> Vec<(&'static str, &'static str, &'a [Row])> {
-    let pairs = SETTINGS.into_iter().flat_map(|setting| DATA.map(|data| (setting, data)));
     let of_pair =
         |(setting, data)| of_setting(cells, setting, data).into_iter().map(move |c| (whose(setting), data, c));
-    pairs.flat_map(of_pair).collect()
+    SETTINGS.into_iter().flat_map(|setting| DATA.map(|data| (setting, data))).flat_map(of_pair).collect()
 }
 
 fn whose(setting: &str) -> &'static str {
@@ -103,8 +102,7 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
 /// The axis of the tokens, the first at the top as in the paper, with or without the query's row.
 fn token_axis(settings: &JomaTraining, query: bool) -> Axis {
     let tokens = settings.tokens();
-    let every = tokens.div_ceil(4).max(1);
-    let numbered = (0..tokens).step_by(every).map(|l| (l as f64, l.to_string()));
+    let numbered = (0..tokens).step_by(tokens.div_ceil(4).max(1)).map(|l| (l as f64, l.to_string()));
     let query = query.then(|| (tokens as f64, "*m*".to_string()));
     Axis::whole("token *l*").downwards().ticks_named(numbered.chain(query))
 }
@@ -139,8 +137,7 @@ fn drift(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
     let mut shares = Panel::new("shares of the drift", x, Axis::linear("share").from_to(0.0, 1.0));
     for (place, (_, _, cell)) in cells.iter().enumerate() {
         shares = shares.curves([Cause::Correlation, Cause::MeanMoves, Cause::Steps], |i, cause| {
-            let x = place as f64 + 1.0 + 0.15 * (i as f64 - 1.0);
-            let point = spread(cell, &format!("share_{cause:?}"), x)?;
+            let point = spread(cell, &format!("share_{cause:?}"), place as f64 + 1.0 + 0.15 * (i as f64 - 1.0))?;
             Ok(Series::bars(cause.name(), 4 + i, vec![point]).with_interval(BAND))
         })?;
     }

@@ -1,5 +1,4 @@
-//! JoMA Theorem 5: co-occurrence of two tokens against the height of their common ancestor. Settings:
-//! `settings.toml`.
+//! JoMA Theorem 5: co-occurrence of two tokens against the height of their common ancestor.
 
 use crate::PAPERS;
 use crate::quantities::RHO;
@@ -36,77 +35,7 @@ impl JomaTree {
         let depth = self.depth as u32; // at most 20, as validated
         Tree::regular(self.classes.clone(), self.zero.clone(), rho, depth, self.branches)
     }
-}
 
-impl Experiment for JomaTree {
-    fn validate(&self) -> Result<()> {
-        let leaves = self.branches.checked_pow(self.depth as u32 - 1);
-        let (most, branches) = (MOST / 2, self.branches);
-        let allowed = format!("must keep branches^(depth - 1) at {most} tokens or fewer with branches = {branches}");
-        require(leaves.is_some_and(|n| n <= most), "depth", self.depth, allowed)?;
-        require(!self.rho.is_empty(), "rho", "[]", "must hold at least one number in [-1, 1]")?;
-        // A small tree refuses what the large ones would.
-        for rho in &self.rho {
-            Tree::regular(self.classes.clone(), self.zero.clone(), *rho, 2, 1)?;
-        }
-        Ok(())
-    }
-
-    fn cells(&self) -> Result<Vec<Params>> {
-        let cell = |rho: &f64| [RHO.is(*rho)].into_iter().collect();
-        Ok(self.rho.iter().map(cell).collect())
-    }
-
-    /// "with": in how many draws tokens 0 and that of the first other branch at every height both
-    /// appear; "of": in how many token 0 does.
-    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let tree = self.tree(cell.get(RHO))?;
-        let leaves = tree.leaves();
-        let mut both = vec![0.0; self.depth - 1];
-        let mut alone = 0.0;
-        for i in 0..self.draws as u64 {
-            let draw = TreeDraw::new(&tree, &streams.child("tree", i));
-            if !draw.values[leaves[0]] {
-                continue;
-            }
-            alone += 1.0;
-            for (h, count) in both.iter_mut().enumerate() {
-                // The first token under another child of the ancestor at height h + 1.
-                let other = leaves[self.branches.pow(h as u32)];
-                *count += f64::from(u8::from(draw.values[other]));
-            }
-        }
-        let mut data = Map::new();
-        data.insert("with".into(), store::series(&both));
-        data.insert("of".into(), store::number(alone));
-        Ok(data)
-    }
-
-    fn memory(&self, _cell: &Params) -> u64 {
-        let leaves = self.branches.saturating_pow(self.depth as u32 - 1);
-        80 * 2 * leaves as u64
-    }
-
-    fn size(&self) -> String {
-        format!("*L* = {}, {} batches of {} trees", self.depth, self.trials, self.draws)
-    }
-
-    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
-        let cells = cells(Self::NAME, rows)?;
-        let title = "Co-occurrence against the depth of the common ancestor";
-        let Self { depth, branches, classes, zero, limit_depth, .. } = self;
-        Ok(vec![Figure::page(Self::NAME, title, 2, vec![self.heights(&cells)?, self.limit()?]).captioned(format!(
-            "(a): P[*y*_{{l}} = 1 | *y*_{{m}} = 1] in {} drawn trees per *ρ*, {depth} layers under the class, \
-             {branches} children each, class probabilities {classes:?}, P[*y* = 0 | *y*_{{0}}] = {zero:?}; bars: 95 \
-             % (Clopper-Pearson); dashed: Theorem 5 with *ρ*_{{0}} = 2*p*·*p*_{{0}} − 1; dotted: as printed. (b): \
-             the exact value for *ρ* = *ρ*_{{0}} = 1 − *ε*, *L* = {limit_depth}, against the limit 1 − *H*/*L* of \
-             (8).",
-            self.draws * self.trials as usize,
-        ))])
-    }
-}
-
-impl JomaTree {
     fn heights(&self, cells: &[&[Row]]) -> Result<Panel> {
         let y = Axis::linear("P[*y*_{l} = 1 | *y*_{m} = 1]");
         let mut panel = Panel::new("drawn trees", Axis::whole("height *H* of the common ancestor"), y);
@@ -146,7 +75,69 @@ impl JomaTree {
             };
             Ok(Series::measured(format!("*ε* = {epsilon}"), 3 + i, (0..depth).map(point).collect::<Result<_>>()?))
         })?;
-        let line = vec![Point::at(0.0, 1.0), Point::at(1.0, 0.0)];
-        Ok(panel.with(Series::predicted("1 − *H*/*L*", GREY, line)))
+        Ok(panel.with(Series::predicted("1 − *H*/*L*", GREY, vec![Point::at(0.0, 1.0), Point::at(1.0, 0.0)])))
+    }
+}
+
+impl Experiment for JomaTree {
+    fn validate(&self) -> Result<()> {
+        let leaves = self.branches.checked_pow(self.depth as u32 - 1);
+        let (most, branches) = (MOST / 2, self.branches);
+        let allowed = format!("must keep branches^(depth - 1) at {most} tokens or fewer with branches = {branches}");
+        require(leaves.is_some_and(|n| n <= most), "depth", self.depth, allowed)?;
+        require(!self.rho.is_empty(), "rho", "[]", "must hold at least one number in [-1, 1]")?;
+        // A small tree refuses what the large ones would.
+        for rho in &self.rho {
+            Tree::regular(self.classes.clone(), self.zero.clone(), *rho, 2, 1)?;
+        }
+        Ok(())
+    }
+
+    fn cells(&self) -> Result<Vec<Params>> {
+        Ok(self.rho.iter().map(|rho: &f64| [RHO.is(*rho)].into_iter().collect()).collect())
+    }
+
+    /// "with": in how many draws token 0 and that of the first other branch at every height appear; "of": token 0.
+    fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
+        let tree = self.tree(cell.get(RHO))?;
+        let leaves = tree.leaves();
+        let mut both = vec![0.0; self.depth - 1];
+        let mut alone = 0.0;
+        for i in 0..self.draws as u64 {
+            let draw = TreeDraw::new(&tree, &streams.child("tree", i));
+            if !draw.values[leaves[0]] {
+                continue;
+            }
+            alone += 1.0;
+            for (h, count) in both.iter_mut().enumerate() {
+                // The first token under another child of the ancestor at height h + 1.
+                *count += f64::from(u8::from(draw.values[leaves[self.branches.pow(h as u32)]]));
+            }
+        }
+        let mut data = Map::new();
+        data.insert("with".into(), store::series(&both));
+        data.insert("of".into(), store::number(alone));
+        Ok(data)
+    }
+
+    fn memory(&self, _cell: &Params) -> u64 {
+        80 * 2 * self.branches.saturating_pow(self.depth as u32 - 1) as u64
+    }
+
+    fn size(&self) -> String {
+        format!("*L* = {}, {} batches of {} trees", self.depth, self.trials, self.draws)
+    }
+
+    fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {
+        let cells = cells(Self::NAME, rows)?;
+        let title = "Co-occurrence against the depth of the common ancestor";
+        let Self { depth, branches, classes, zero, limit_depth, .. } = self;
+        Ok(vec![Figure::page(Self::NAME, title, 2, vec![self.heights(&cells)?, self.limit()?]).captioned(format!(
+            "(a): P[*y*_{{l}} = 1 | *y*_{{m}} = 1] in {} drawn trees per *ρ*, {depth} layers under the class, \
+             {branches} children each, class probabilities {classes:?}, P[*y* = 0 | *y*_{{0}}] = {zero:?}; bars: 95 % \
+             (Clopper-Pearson); dashed: Theorem 5 with *ρ*_{{0}} = 2*p*·*p*_{{0}} − 1; dotted: as printed. (b): the \
+             exact value for *ρ* = *ρ*_{{0}} = 1 − *ε*, *L* = {limit_depth}, against the limit 1 − *H*/*L* of (8).",
+            self.draws * self.trials as usize,
+        ))])
     }
 }

@@ -1,5 +1,4 @@
-//! JoMA Fig. 7: stable rank of weights along the checkpoints of a network, with chance levels. Settings:
-//! `settings.toml`.
+//! JoMA Fig. 7: stable rank of weights along checkpoints of a network, with chance levels.
 
 use crate::PAPERS;
 use crate::theory::chance;
@@ -39,8 +38,7 @@ impl JomaWeights {
 
     /// The steps of the checkpoints, or their places in the list.
     fn steps(&self) -> Vec<u64> {
-        let places = || (0..self.checkpoints.len() as u64).collect();
-        self.named_steps().unwrap_or_else(places)
+        self.named_steps().unwrap_or_else(|| (0..self.checkpoints.len() as u64).collect())
     }
 }
 
@@ -65,19 +63,15 @@ impl Experiment for JomaWeights {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for (path, step) in self.checkpoints.iter().zip(self.steps()) {
-            for tensor in &self.tensors {
-                let path = path.display().to_string();
-                let cell = [
-                    (CHECKPOINT.to_string(), Value::from(path)),
+        let cells =
+            iproduct!(self.checkpoints.iter().zip(self.steps()), &self.tensors).map(|((path, step), tensor)| {
+                Params::from_iter([
+                    (CHECKPOINT.to_string(), Value::from(path.display().to_string())),
                     (STEP.to_string(), Value::from(step)),
                     (TENSOR.to_string(), Value::from(tensor.as_str())),
-                ];
-                cells.push(Params::from_iter(cell));
-            }
-        }
-        Ok(cells)
+                ])
+            });
+        Ok(cells.collect())
     }
 
     fn memory(&self, cell: &Params) -> u64 {
@@ -86,11 +80,9 @@ impl Experiment for JomaWeights {
             Checkpoint::open(Path::new(path))?.shape(tensor)
         };
         // Files that cannot be opened are refused before the first trial.
-        let shape = shape(cell).unwrap_or_default();
-        let sizes: Vec<u64> = shape.iter().map(|n| *n as u64).collect();
+        let sizes: Vec<u64> = shape(cell).unwrap_or_default().iter().map(|n| *n as u64).collect();
         let least = sizes.iter().copied().min().unwrap_or(0);
-        // The stored bytes, W, W(0) and two more for their difference or a permutation; the Gram matrix and its
-        // eigenvectors.
+        // The stored bytes, W, W(0), two more for their difference or a permutation; Gram matrix, eigenvectors.
         memory::product(&[8, 5, memory::product(&sizes)]).saturating_add(memory::product(&[8, 4, least, least]))
     }
 
@@ -108,13 +100,11 @@ impl Experiment for JomaWeights {
             let mut entries: Vec<f64> = weights.iter().copied().collect();
             entries.shuffle(&mut streams.part("permutation", i));
             let (rows, columns) = weights.dim();
-            let order = Array2::from_shape_fn((rows, columns), |(i, j)| entries[i * columns + j]);
-            Ok(spectrum(order.view())?.stable_rank)
+            Ok(spectrum(Array2::from_shape_fn((rows, columns), |(i, j)| entries[i * columns + j]).view())?.stable_rank)
         });
         let permuted = permuted.collect::<Result<Vec<f64>>>()?;
         let start = Checkpoint::open(&self.checkpoints[0])?.matrix(tensor)?;
         let moved = spectrum((&weights - &start).view())?;
-        let start_norm = start.iter().map(|x| x * x).sum::<f64>().sqrt();
         let (rows, columns) = weights.dim();
         let numbers = [
             ("frobenius", measured.frobenius),
@@ -122,7 +112,7 @@ impl Experiment for JomaWeights {
             ("stable_rank", measured.stable_rank),
             ("entropy_rank", measured.entropy_rank),
             ("moved", moved.stable_rank),
-            ("moved_norm", moved.frobenius / start_norm),
+            ("moved_norm", moved.frobenius / start.iter().map(|x| x * x).sum::<f64>().sqrt()),
             ("chance", chance::stable_rank(rows, columns)),
         ];
         let mut data: Map<String, Value> =

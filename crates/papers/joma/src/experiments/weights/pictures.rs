@@ -22,8 +22,7 @@ impl Layer<'_> {
     }
 
     fn points(&self, name: &str) -> Result<Vec<Point>> {
-        let point = |row: &&Row| Ok(Point::at(row.parameter(STEP)? + 1.0, row.number(name)?));
-        self.rows.iter().map(point).collect()
+        self.rows.iter().map(|row: &&Row| Ok(Point::at(row.parameter(STEP)? + 1.0, row.number(name)?))).collect()
     }
 
     /// Drop of the stable rank since the first checkpoint and its rise after the minimum, relative to the first.
@@ -61,13 +60,9 @@ fn chosen<'a, 'b>(layers: &'a [Layer<'b>]) -> Vec<&'a Layer<'b>> {
 }
 
 fn figure(settings: &JomaWeights, name: String, kind: &str, layers: &[Layer]) -> Result<Figure> {
-    let first = layers[0].rows[0];
-    let chance = first.number("chance")?;
+    let chance = layers[0].rows[0].number("chance")?;
     let steps = layers[0].rows.len();
-    let axis = match settings.named_steps() {
-        Some(_) => "step + 1",
-        None => "number of the checkpoint",
-    };
+    let axis = if settings.named_steps().is_some() { "step + 1" } else { "number of the checkpoint" };
     let courses = |title: &str, name: &str| {
         let panel = Panel::new(title, Axis::log(axis), Axis::linear("stable rank")).curves(
             chosen(layers),
@@ -83,10 +78,7 @@ fn figure(settings: &JomaWeights, name: String, kind: &str, layers: &[Layer]) ->
         panels.push(courses("stable rank of *W* − *W*(0)", "moved")?);
     }
     panels.push(by_layer(layers, chance)?);
-    let ending = match steps {
-        1 => String::new(),
-        _ => rebounds(settings, layers)?,
-    };
+    let ending = if steps == 1 { String::new() } else { rebounds(settings, layers)? };
     let draws = settings.draws;
     let figure = Figure::page(name, format!("Stable rank of {kind}"), panels.len(), panels).captioned(format!(
         "‖*W*‖_{{F}}²/*σ*_{{max}}² of the matrices {kind}, of {steps} {}. Line: independent entries of one \
@@ -107,8 +99,7 @@ fn finite(mut points: Vec<Point>) -> Vec<Point> {
 /// The first and the last checkpoint by layer, with the permuted entries of the last.
 fn by_layer(layers: &[Layer], chance: f64) -> Result<Panel> {
     let points = |point: &dyn Fn(&Layer, f64) -> Result<Point>| {
-        let points = layers.iter().map(|layer| point(layer, layer.number as f64));
-        points.collect::<Result<_>>().map(finite)
+        layers.iter().map(|layer| point(layer, layer.number as f64)).collect::<Result<_>>().map(finite)
     };
     let start = points(&|layer, x| Ok(Point::at(x, layer.rows[0].number("stable_rank")?)))?;
     let end = points(&|layer, x| Ok(Point::at(x, layer.last().number("stable_rank")?)))?;
