@@ -317,7 +317,8 @@ impl Training {
     pub fn gradients(&self, state: &[f64]) -> Array2<f64> {
         let mut gradients = self.inner(state);
         for (i, mut column) in gradients.columns_mut().into_iter().enumerate() {
-            column.assign(&self.incoming(i, &column.to_owned()));
+            let incoming = self.incoming(i, &column.to_owned());
+            column.assign(&incoming);
         }
         gradients
     }

@@ -124,7 +124,8 @@ impl Claim for Monotone {
 
 /// Step of the five-point differences.
 const STEP: f64 = 2e-3;
-/// Their error: STEP⁴/30 = 5e-13 times the fifth derivatives, below 1e5, and quadratures of 1e-11 over STEP.
+/// Their error: STEP⁴/30 = 5e-13 times the fifth derivatives, below 1e5 for a ball of 12 dimensions near its end, and
+/// quadratures of 1e-11 over STEP.
 const SLOPE_TOLERANCE: f64 = 1e-6;
 
 /// The derivatives of θ_1 and θ_2, Lemma 5.

@@ -51,7 +51,8 @@ impl VectorField for Remark {
         let e = Array1::from_iter(z.iter().map(|z| z.exp()));
         let mut normalizers = self.x.t().dot(&e);
         if self.common {
-            normalizers.fill(normalizers.sum() / n as f64);
+            let mean = normalizers.sum() / n as f64;
+            normalizers.fill(mean);
         }
         let v_rate = self.x.dot(&(&self.gradient / &normalizers)) * &e;
         let mean = match &self.mean {

@@ -48,7 +48,8 @@ impl VectorField for Closed {
 
 /// Relative accuracy of F by quadrature.
 const QUADRATURE: f64 = 1e-11;
-/// Accuracy of the sum relative to its terms: of rest, 1e-9, times condition numbers of some hundred.
+/// Accuracy of the sum relative to its terms: of rest, 1e-9 by the integrator's tolerance or Newton's method, times
+/// condition numbers of up to some hundred.
 const TOLERANCE: f64 = 1e-6;
 /// Largest rate at a point that counts as stationary, relative to that at the start.
 const AT_REST: f64 = 1e-9;
