@@ -130,7 +130,8 @@ fn same_partition(a: &[usize], b: &[usize]) -> bool {
 }
 
 /// Laws that are no such mixture.
-const NO_MIXTURES: [(&str, fn(u64) -> Array2<f64>); 4] =
+type Law = fn(u64) -> Array2<f64>;
+const NO_MIXTURES: [(&str, Law); 4] =
     [("isotropic", isotropic), ("decaying", decaying), ("coherent", coherent), ("heavy", heavy)];
 
 fn isotropic(trial: u64) -> Array2<f64> {

@@ -81,7 +81,9 @@ impl Claim for Lemma1Monotone {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mut rng = streams.part("lemma1", 0);
+        let law = random_law(params.get(DIM), &mut rng)?;
         let a: f64 = rng.random_range(-3.0..2.5);
-        Ok(self.seen(&random_law(params.get(DIM), &mut rng)?, activation(params)?, a, rng.random_range(a..3.0)))
+        let b = rng.random_range(a..3.0);
+        Ok(self.seen(&law, activation(params)?, a, b))
     }
 }
