@@ -30,10 +30,7 @@ impl fmt::Display for Build {
     /// Writes `0.2.0+3f2a9c1b7d04 x86_64-unknown-linux-gnu (gpu,train)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}+{} {}", self.version, self.code, self.target)?;
-        match self.features.as_str() {
-            "" => Ok(()),
-            features => write!(f, " ({features})"),
-        }
+        if self.features.is_empty() { Ok(()) } else { write!(f, " ({})", self.features) }
     }
 }
 
@@ -90,31 +87,22 @@ fn of_hash(hash: io::Result<u64>) -> (Build, Option<String>) {
 }
 
 /// Computes a 64-bit hash of a file: FNV-1a over words of eight bytes, then over the rest, then the length.
-fn hash_of(mut file: File) -> io::Result<u64> {
+fn hash_of(file: File) -> io::Result<u64> {
     let (mut hash, mut length) = (0xcbf2_9ce4_8422_2325_u64, 0_u64);
     let mut mix = |word: u64| {
         hash = (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
         hash ^= hash >> 29;
     };
-    let mut block = vec![0; 1 << 16];
+    const BLOCK: u64 = 1 << 16;
+    let mut block = vec![];
     loop {
-        let mut filled = 0;
-        while filled < block.len() {
-            match file.read(&mut block[filled..])? {
-                0 => break,
-                n => filled += n,
-            }
-        }
-        length += filled as u64;
-        let words = block[..filled].chunks_exact(8);
-        let rest = words.remainder();
-        for word in words {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(word);
-            mix(u64::from_le_bytes(bytes));
-        }
+        block.clear();
+        let filled = (&file).take(BLOCK).read_to_end(&mut block)? as u64;
+        length += filled;
+        let (words, rest) = block.as_chunks::<8>();
+        words.iter().for_each(|word| mix(u64::from_le_bytes(*word)));
         rest.iter().for_each(|byte| mix(u64::from(*byte)));
-        if filled < block.len() {
+        if filled < BLOCK {
             mix(length);
             return Ok(hash);
         }

@@ -125,19 +125,16 @@ impl Room {
 
 /// Refuses a claim whose sheet, mutants and parameters do not fit together.
 fn fits(claim: &dyn Claim) -> Result<()> {
-    let sheet = claim.sheet();
-    let schema = claim.schema();
+    let (sheet, schema) = (claim.sheet(), claim.schema());
     unique_names(&sheet.id, &schema)?;
     let mutants = claim.mutants();
     unique("mutant", mutants.iter().map(|m| m.name))?;
     for mutant in &mutants {
         if mutant.says().is_empty() {
-            let problem = format!("## Mutants must have a line \"- `{}`: sentence\"", mutant.name);
-            return Err(sheet.wrong(problem));
+            return Err(sheet.wrong(format!("## Mutants must have a line \"- `{}`: sentence\"", mutant.name)));
         }
         let set = mutant.set.iter().map(|(n, v)| (n.to_string(), v.clone()));
-        let params = Params::resolve(&mutant.claim.schema(), &set.collect())?;
-        mutant.claim.validate(&params)?;
+        mutant.claim.validate(&Params::resolve(&mutant.claim.schema(), &set.collect())?)?;
     }
     let named = |name: &String| mutants.iter().any(|m| m.name == name);
     if let Some(stray) = sheet.mutants.iter().find(|variant| !named(&variant.name)) {
@@ -152,12 +149,9 @@ fn unique_names(id: &str, schema: &Schema) -> Result<()> {
     unique("parameter", names.copied()).map_err(|e| Error::Content { path: id.into(), problem: e.to_string() })
 }
 
-fn unique<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<()> {
+fn unique<'a>(what: &'static str, mut names: impl Iterator<Item = &'a str>) -> Result<()> {
     let mut seen = BTreeSet::new();
-    for name in names {
-        require(seen.insert(name), what, name, "must occur once")?;
-    }
-    Ok(())
+    names.try_for_each(|name| require(seen.insert(name), what, name, "must occur once"))
 }
 
 /// Returns `true` for a name that stands for all claims whose ids begin so, as `aot.*` does.
@@ -311,10 +305,7 @@ impl Catalogue {
         }
         let prefix = name.trim_end_matches('*');
         let claims: Vec<_> = self.claims().filter(|c| c.sheet().id.starts_with(prefix)).collect();
-        if claims.is_empty() {
-            let requirement = "must be the beginning of a claim's id. See `attnlab list`";
-            return Err(Error::invalid(option, name, requirement));
-        }
+        require(!claims.is_empty(), option, name, "must be the beginning of a claim's id. See `attnlab list`")?;
         Ok(claims)
     }
 

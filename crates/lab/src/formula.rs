@@ -60,9 +60,8 @@ impl Formula {
         let value = (self.value)(&params)?;
         // serde_json writes numbers that are not finite as null.
         if holds_null(&value) {
-            let at = pairs(params.as_json());
-            let message = format!("{} has no finite value at {at}. Write parameters nearer to 1", self.id);
-            return Err(Error::undefined(message));
+            let (id, place) = (self.id, pairs(params.as_json()));
+            return Err(Error::undefined(format!("{id} has no finite value at {place}. Write parameters nearer to 1")));
         }
         Ok(Evaluation { formula: self.id, parameters: params.as_json().clone(), value, source: self.source })
     }

@@ -91,12 +91,8 @@ pub fn quantities(catalogue: &Catalogue) -> Vec<QuantityEntry> {
         let claims = room.claims.iter().flat_map(|c| c.schema());
         let formulas = room.formulas.iter().flat_map(|f| (f.schema)());
         for spec in claims.chain(formulas) {
-            let entry = entries.entry(spec.name).or_insert_with(|| QuantityEntry {
-                name: spec.name.to_string(),
-                aliases: vec![],
-                meanings: vec![],
-            });
-            add(entry, &spec, room.name);
+            let new = || QuantityEntry { name: spec.name.to_string(), aliases: vec![], meanings: vec![] };
+            add(entries.entry(spec.name).or_insert_with(new), &spec, room.name);
         }
     }
     entries.into_values().collect()
@@ -125,12 +121,10 @@ fn add(entry: &mut QuantityEntry, spec: &Spec, room: &str) {
 
 /// Returns every verdict word with its definition.
 pub fn verdicts() -> Vec<(&'static str, &'static str)> {
-    let word = |v: &VerdictKind| (v.name(), v.definition());
-    VerdictKind::ALL.iter().map(word).collect()
+    VerdictKind::ALL.map(|verdict| (verdict.name(), verdict.definition())).to_vec()
 }
 
 /// Returns every other term, those of the rooms after those of the laboratory.
 pub fn terms(catalogue: &Catalogue) -> Vec<(&'static str, &'static str)> {
-    let of_rooms = catalogue.rooms().iter().flat_map(|room| room.terms);
-    TERMS.iter().chain(of_rooms).copied().collect()
+    TERMS.iter().chain(catalogue.rooms().iter().flat_map(|room| room.terms)).copied().collect()
 }

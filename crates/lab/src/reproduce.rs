@@ -12,7 +12,7 @@ use crate::folder;
 use crate::report::{self, Checked, Found, MutantResult, Picture, Report};
 use crate::run::store::{self, Manifest, Opening, Row, Store};
 use crate::run::{self, CheckOptions, Origin, Progress, check};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::format::quoted;
 use attnlab_core::params::Params;
 use attnlab_core::stats::MAX_TRIALS;
@@ -109,12 +109,9 @@ impl Summary {
 /// Returns the number of trials of a claim at its defaults, `times` its own number.
 fn trials_of(claim: &dyn Claim, times: u64) -> Result<u64> {
     let trials = claim.default_trials(&Params::resolve(&claim.schema(), &Map::new())?);
-    let most = MAX_TRIALS / trials;
-    if times > most {
-        let id = &claim.sheet().id;
-        let allowed = format!("must be at most {most}, so that {id} has {MAX_TRIALS} trials at most");
-        return Err(Error::invalid("times", times, allowed));
-    }
+    let (most, id) = (MAX_TRIALS / trials, &claim.sheet().id);
+    let allowed = format!("must be at most {most}, so that {id} has {MAX_TRIALS} trials at most");
+    require(times <= most, "times", times, allowed)?;
     Ok(trials * times)
 }
 
@@ -143,28 +140,23 @@ pub fn reproduce(
     on: &mut dyn FnMut(Event) -> Result<()>,
 ) -> Result<Summary> {
     let (claims, experiments) = select(catalogue, &options.only)?;
-    for claim in &claims {
-        trials_of(&**claim, options.times)?;
-    }
+    claims.iter().try_for_each(|claim| trials_of(&**claim, options.times).map(drop))?;
     let mutants: usize = claims.iter().map(|c| c.mutants().len()).sum();
     let steps = (claims.len() + mutants + experiments.len()) as u64;
-    let mut work = Work {
-        catalogue,
-        options,
-        progress,
-        checks: CheckOptions { seed: options.seed, until_decided: options.until_decided, ..CheckOptions::default() },
-        store: None,
-        rows: vec![],
-        manifest: Manifest::new(report::VERDICTS, options.seed, settings(options)),
-        steps,
-        done: 0,
-    };
-    work.open(on)?;
+    let checks = CheckOptions { seed: options.seed, until_decided: options.until_decided, ..CheckOptions::default() };
+    let manifest = Manifest::new(report::VERDICTS, options.seed, settings(options));
+    let opening = Opening { force: options.force, mix_builds: options.mix_builds, ..Opening::default() };
+    let store = Store::open(&options.out, &manifest, &opening)?;
+    for note in store.notes() {
+        on(Event::Note(format!("warning: {note}")))?;
+    }
+    let rows = store.existing().rows()?;
+    let mut work = Work { catalogue, options, progress, checks, store, rows, manifest, steps, done: 0 };
     let (mut checks, mut results, mut summary) = (vec![], vec![], Summary::default());
     let mut pictures = vec![];
     // One figure before all verdicts: a picture is there within seconds.
     let mut experiments = experiments.into_iter();
-    for entry in experiments.by_ref().take(1) {
+    if let Some(entry) = experiments.next() {
         pictures.extend(work.draw(entry, &mut summary, on)?);
     }
     for claim in &claims {
@@ -234,7 +226,7 @@ struct Work<'a> {
     options: &'a Options,
     progress: &'a dyn Progress,
     checks: CheckOptions,
-    store: Option<Store>,
+    store: Store,
     /// Verdicts that were there before.
     rows: Vec<Row>,
     manifest: Manifest,
@@ -244,18 +236,6 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn open(&mut self, on: &mut dyn FnMut(Event) -> Result<()>) -> Result<()> {
-        let (out, force) = (&self.options.out, self.options.force);
-        let opening = Opening { force, mix_builds: self.options.mix_builds, ..Opening::default() };
-        let store = Store::open(out, &self.manifest, &opening)?;
-        for note in store.notes() {
-            on(Event::Note(format!("warning: {note}")))?;
-        }
-        self.rows = store.existing().rows()?;
-        self.store = Some(store);
-        Ok(())
-    }
-
     /// Counts a finished step.
     ///
     /// # Errors
@@ -284,11 +264,8 @@ impl Work<'_> {
             let options = CheckOptions { trials: Some(trials), ..options.clone() };
             Ok(Checked::here(claim, check(&**claim, &set, &options, progress)?))
         };
-        let name = report::row_name(id, None);
-        let verdict = self.once(&**claim, (name, times - 1), &set, &|options, progress| {
-            compute(options, progress).map(Found::Claim)
-        })?;
-        match verdict {
+        let found = |options: &CheckOptions, progress: &dyn Progress| compute(options, progress).map(Found::Claim);
+        match self.once(&**claim, (report::row_name(id, None), times - 1), &set, &found)? {
             Found::Claim(checked) => Ok(checked),
             // A row of a mutant under the name of a claim: not of this version.
             Found::Mutant(_) => compute(&self.checks, self.progress),
@@ -296,17 +273,13 @@ impl Work<'_> {
     }
 
     fn mutant(&mut self, id: &str, mutant: &Mutant) -> Result<MutantResult> {
-        let set = mutant.set.iter().cloned();
-        let set = set.map(|(name, v)| (name.to_string(), v)).collect();
+        let set = mutant.set.iter().map(|(name, v)| (name.to_string(), v.clone())).collect();
         let seeds = self.options.mutant_seeds;
         let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<MutantResult> {
             Ok(MutantResult::here(mutant, run::mutant(id, mutant, options, seeds, progress)?))
         };
-        let name = report::row_name(id, Some(mutant.name));
-        let verdict = self.once(&*mutant.claim, (name, 0), &set, &|options, progress| {
-            compute(options, progress).map(Found::Mutant)
-        })?;
-        match verdict {
+        let found = |options: &CheckOptions, progress: &dyn Progress| compute(options, progress).map(Found::Mutant);
+        match self.once(&*mutant.claim, (report::row_name(id, Some(mutant.name)), 0), &set, &found)? {
             Found::Mutant(result) => Ok(result),
             // A row of a claim under the name of a mutant: not of this version.
             Found::Claim(_) => compute(&self.checks, self.progress),
@@ -324,17 +297,15 @@ impl Work<'_> {
     ) -> Result<Found> {
         let params = Params::resolve(&claim.schema(), set)?;
         let cell = attnlab_core::rng::hash(format!("{name}/{}", params.cell()).as_bytes());
-        let Some(store) = &self.store else { return compute(&self.checks, self.progress) };
         let stored = self.rows.iter().find(|r| r.cell == store::cell_name(cell) && r.trial == number);
-        let restored = stored.map(|row| report::restore(row, self.catalogue));
-        let verdict = match restored {
+        let verdict = match stored.map(|row| report::restore(row, self.catalogue)) {
             Some(Ok(verdict)) => verdict,
             _ => {
                 let verdict = compute(&self.checks, self.progress).map_err(|e| self.resumable(e))?;
                 if stored.is_none() {
                     let (parameters, data) = report::keep(&verdict);
-                    store.pause(self.progress)?;
-                    store.append(&Row::new(&self.manifest, cell, number, parameters, data))?;
+                    self.store.pause(self.progress)?;
+                    self.store.append(&Row::new(&self.manifest, cell, number, parameters, data))?;
                 }
                 verdict
             }
@@ -366,8 +337,7 @@ impl Work<'_> {
         for dropped in &report.dropped {
             on(Event::Note(format!("warning: {dropped}")))?;
         }
-        let figures = experiment.figures(&report.rows)?;
-        let figures = folder::with_size(figures, entry, &*experiment)?;
+        let figures = folder::with_size(experiment.figures(&report.rows)?, entry, &*experiment)?;
         for path in figure::write_all(&figures, &out.join("plots"))? {
             on(Event::Written(&path))?;
         }
@@ -386,34 +356,23 @@ impl Work<'_> {
 
 /// Returns the settings on which the rows depend besides the seed.
 fn settings(options: &Options) -> Map<String, Value> {
-    let mut settings = Map::from_iter([("mutant_seeds".to_string(), options.mutant_seeds.into())]);
-    if options.until_decided {
-        settings.insert("until_decided".into(), true.into());
-    }
-    settings
+    let until_decided = options.until_decided.then(|| ("until_decided".to_string(), Value::from(true)));
+    [("mutant_seeds".to_string(), options.mutant_seeds.into())].into_iter().chain(until_decided).collect()
 }
 
 /// Returns the command that writes the same report.
 fn command(options: &Options) -> String {
-    let mut command = format!("attnlab reproduce --seed {}", options.seed);
-    if options.mutant_seeds != 1 {
-        command.push_str(&format!(" --mutant-seeds {}", options.mutant_seeds));
-    }
-    if options.times != 1 {
-        command.push_str(&format!(" --times {}", options.times));
-    }
-    if options.until_decided {
-        command.push_str(" --until-decided");
-    }
-    if options.out != Path::new(Options::FOLDER) {
-        let folder = quoted(&options.out.display().to_string());
-        command.push_str(&format!(" --out {folder}"));
-    }
-    if !options.only.is_empty() {
-        let names: Vec<String> = options.only.iter().map(|name| quoted(name)).collect();
-        command.push_str(&format!(" --only {}", names.join(" ")));
-    }
-    command
+    let folder = quoted(&options.out.display().to_string());
+    let names: Vec<String> = options.only.iter().map(|name| quoted(name)).collect();
+    let parts = [
+        (true, format!("attnlab reproduce --seed {}", options.seed)),
+        (options.mutant_seeds != 1, format!(" --mutant-seeds {}", options.mutant_seeds)),
+        (options.times != 1, format!(" --times {}", options.times)),
+        (options.until_decided, " --until-decided".into()),
+        (options.out != Path::new(Options::FOLDER), format!(" --out {folder}")),
+        (!names.is_empty(), format!(" --only {}", names.join(" "))),
+    ];
+    parts.into_iter().filter(|(differs, _)| *differs).map(|(_, part)| part).collect()
 }
 
 #[cfg(test)]

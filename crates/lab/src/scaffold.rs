@@ -4,7 +4,7 @@
 //! with another name.
 
 use crate::run::files;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,7 @@ impl Dependency {
         match self {
             Dependency::Published => Ok(format!("attnlab = \"{MINOR_VERSION}\"")),
             Dependency::Checkout(folder) => {
-                let folder = toml::Value::String(checkout(folder)?);
-                Ok(format!("attnlab = {{ path = {folder} }}"))
+                Ok(format!("attnlab = {{ path = {} }}", toml::Value::from(checkout(folder)?)))
             }
         }
     }
@@ -89,14 +88,11 @@ pub fn scaffold(name: &str, dependency: &Dependency, into: &Path) -> Result<Vec<
     }
     let advice = "Nothing is left behind: choose a folder that you may write";
     let temporary = files::temporary_beside(&target);
-    let written = fill(&temporary, name, &dependency)
-        .and_then(|()| fs::rename(&temporary, &target))
-        .map_err(|e| Error::io(&target, e, advice));
-    if written.is_err() {
+    fill(&temporary, name, &dependency).and_then(|()| fs::rename(&temporary, &target)).map_err(|e| {
         // Best effort: the first error is the one that is returned.
         let _ = fs::remove_dir_all(&temporary);
-    }
-    written?;
+        Error::io(&target, e, advice)
+    })?;
     Ok(FILES.iter().map(|(path, _)| target.join(renamed(path, name))).collect())
 }
 
@@ -108,8 +104,7 @@ fn fill(folder: &Path, name: &str, dependency: &str) -> io::Result<()> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        let text = renamed(template, name).replace(DEPENDENCY, dependency);
-        fs::write(&path, text)?;
+        fs::write(&path, renamed(template, name).replace(DEPENDENCY, dependency))?;
     }
     Ok(())
 }
@@ -124,90 +119,24 @@ fn renamed(text: &str, name: &str) -> String {
 const MAX_NAME_BYTES: usize = 64;
 
 /// Reserved names: folders of a build, crates, keywords of Rust.
+#[rustfmt::skip]
 const TAKEN: &[&str] = &[
-    "build",
-    "deps",
-    "examples",
-    "incremental",
-    "test",
-    "alloc",
-    "core",
-    "proc-macro",
-    "std",
-    "attnlab",
-    "serde",
-    "abstract",
-    "as",
-    "async",
-    "await",
-    "become",
-    "box",
-    "break",
-    "const",
-    "continue",
-    "crate",
-    "do",
-    "dyn",
-    "else",
-    "enum",
-    "extern",
-    "false",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "if",
-    "impl",
-    "in",
-    "let",
-    "loop",
-    "macro",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "override",
-    "priv",
-    "pub",
-    "ref",
-    "return",
-    "self",
-    "static",
-    "struct",
-    "super",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "unsafe",
-    "unsized",
-    "use",
-    "virtual",
-    "where",
-    "while",
-    "yield",
+    "build", "deps", "examples", "incremental", "test", "alloc", "core", "proc-macro", "std", "attnlab", "serde",
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate", "do", "dyn", "else",
+    "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match",
+    "mod", "move", "mut", "override", "priv", "pub", "ref", "return", "self", "static", "struct", "super", "trait",
+    "true", "try", "type", "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// Refuses an invalid name of a package.
 fn validate(name: &str) -> Result<()> {
     let letter = |c: char| c.is_ascii_lowercase();
     let sign = |c: char| letter(c) || c.is_ascii_digit() || c == '-';
-    if !name.starts_with(letter) || !name.chars().all(sign) {
-        let requirement = "must be lower-case letters, digits and hyphens, a letter first. Write a name \
-                           such as my-theorem";
-        return Err(Error::invalid("name", name, requirement));
-    }
-    if name.len() > MAX_NAME_BYTES {
-        let requirement = format!("must have at most {MAX_NAME_BYTES} characters");
-        return Err(Error::invalid("name", name, requirement));
-    }
-    if TAKEN.contains(&name) {
-        let requirement = "must not be a word of Rust, of cargo or of the package; the program would not \
-                           compile. Write a name such as my-theorem";
-        return Err(Error::invalid("name", name, requirement));
-    }
-    Ok(())
+    let plain = "must be lower-case letters, digits and hyphens, a letter first. Write a name such as my-theorem";
+    let free = "must not be a word of Rust, of cargo or of the package; the program would not compile. Write a name \
+                such as my-theorem";
+    require(name.starts_with(letter) && name.chars().all(sign), "name", name, plain)?;
+    require(name.len() <= MAX_NAME_BYTES, "name", name, format!("must have at most {MAX_NAME_BYTES} characters"))?;
+    require(!TAKEN.contains(&name), "name", name, free)
 }
 
 /// Returns the absolute path of a checkout of attnlab.
@@ -216,14 +145,12 @@ fn checkout(folder: &Path) -> Result<String> {
         let requirement = format!("must be a checkout of attnlab; {why}. Write the folder of its Cargo.toml");
         Error::invalid("path", folder.display(), requirement)
     };
-    let manifest = fs::read_to_string(folder.join("Cargo.toml"));
-    let manifest = manifest.map_err(|e| refused(&format!("its Cargo.toml: {e}")))?;
-    let manifest: toml::Table = manifest.parse().map_err(|_| refused("its Cargo.toml is not a manifest"))?;
+    let text = fs::read_to_string(folder.join("Cargo.toml")).map_err(|e| refused(&format!("its Cargo.toml: {e}")))?;
+    let manifest: toml::Table = text.parse().map_err(|_| refused("its Cargo.toml is not a manifest"))?;
     let package = manifest.get("package").and_then(|p| p.get("name"));
     if package.and_then(toml::Value::as_str) != Some("attnlab") {
         return Err(refused("its Cargo.toml is that of another package"));
     }
     let folder = fs::canonicalize(folder).map_err(|e| refused(&e.to_string()))?;
-    let text = folder.to_str().ok_or_else(|| refused("its path is not UTF-8"))?;
-    Ok(text.to_string())
+    folder.to_str().map(String::from).ok_or_else(|| refused("its path is not UTF-8"))
 }

@@ -47,8 +47,7 @@ impl SheetTest {
     /// # Panics
     /// When the room has none.
     pub fn claim(&self, id: &str) -> ClaimTest {
-        let claim = self.catalogue.claim(id);
-        ClaimTest(claim.unwrap_or_else(|error| panic!("{error}")).clone())
+        ClaimTest(self.catalogue.claim(id).unwrap_or_else(|error| panic!("{error}")).clone())
     }
 
     /// Checks every claim at the settings in the section [Checked at](CheckedAt) of its sheet, several claims at a time.
@@ -79,8 +78,7 @@ impl SheetTest {
     /// # Panics
     /// When the room has no such formula, `set` is no object, or the value is an error or no number.
     pub fn formula(&self, id: &str, set: Value) -> f64 {
-        let formula = self.catalogue.formula(id);
-        let evaluation = formula.and_then(|formula| formula.evaluate(&object(set)));
+        let evaluation = self.catalogue.formula(id).and_then(|formula| formula.evaluate(&object(set)));
         let evaluation = evaluation.unwrap_or_else(|error| panic!("eval {id}: {error}"));
         real(&evaluation.value, id)
     }
@@ -140,8 +138,7 @@ impl ClaimTest {
     /// When the claim has no such mutant, or the check returns an error.
     pub fn check_mutant(&self, name: &str) -> MutantReport {
         let (id, mutants) = (self.id(), self.0.mutants());
-        let named = mutants.iter().find(|m| m.name == name);
-        let named = named.unwrap_or_else(|| panic!("{id} has no mutant {name}"));
+        let named = mutants.iter().find(|m| m.name == name).unwrap_or_else(|| panic!("{id} has no mutant {name}"));
         let report = mutant(id, named, &CheckOptions::default(), 1, &Silent);
         report.unwrap_or_else(|error| panic!("mutant {name} of {id}: {error}"))
     }
@@ -212,8 +209,7 @@ fn contradiction(claim: &dyn Claim, setting: &CheckedAt) -> Option<String> {
 fn contains(whole: &Value, part: &Value, tolerance: f64) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => {
-            let contained = |(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part, tolerance));
-            part.iter().all(contained)
+            part.iter().all(|(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part, tolerance)))
         }
         (Value::Number(whole), Value::Number(part)) => match (whole.as_f64(), part.as_f64()) {
             (Some(whole), Some(part)) => (whole - part).abs() <= tolerance,
@@ -237,8 +233,7 @@ pub fn number(witness: &Witness, path: &str) -> f64 {
 /// When there is none, or it is no array of numbers.
 pub fn numbers(witness: &Witness, path: &str) -> Vec<f64> {
     let value = entry(witness, path);
-    let array = value.as_array();
-    let array = array.unwrap_or_else(|| panic!("{path}: {value} is no array"));
+    let array = value.as_array().unwrap_or_else(|| panic!("{path}: {value} is no array"));
     array.iter().map(|value| real(value, path)).collect()
 }
 
@@ -247,8 +242,7 @@ pub fn numbers(witness: &Witness, path: &str) -> Vec<f64> {
 /// # Panics
 /// When the claim has no such parameter, or it is no number.
 pub fn setting(report: &CheckReport, name: &str) -> f64 {
-    let value = report.parameters.get(name);
-    let value = value.unwrap_or_else(|| panic!("{} has no parameter {name}", report.claim));
+    let value = report.parameters.get(name).unwrap_or_else(|| panic!("{} has no parameter {name}", report.claim));
     real(value, name)
 }
 
@@ -262,17 +256,9 @@ pub fn estimate(report: &CheckReport, decimals: usize) -> String {
 /// Writes a whole number as sheets do, in groups of three digits from five digits on, such as `177 515`.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
-    if digits.len() < 5 {
-        return digits;
-    }
-    let mut groups = String::new();
-    for (i, digit) in digits.char_indices() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            groups.push(' ');
-        }
-        groups.push(digit);
-    }
-    groups
+    let width = if digits.len() < 5 { digits.len() } else { 3 };
+    let groups = digits.as_bytes().rchunks(width).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(" ")
 }
 
 fn object(set: Value) -> Map<String, Value> {
@@ -283,8 +269,7 @@ fn object(set: Value) -> Map<String, Value> {
 }
 
 fn real(value: &Value, name: &str) -> f64 {
-    let number = value.as_f64();
-    number.unwrap_or_else(|| panic!("{name}: {value} is no number"))
+    value.as_f64().unwrap_or_else(|| panic!("{name}: {value} is no number"))
 }
 
 fn entry(witness: &Witness, path: &str) -> Value {
@@ -293,51 +278,37 @@ fn entry(witness: &Witness, path: &str) -> Value {
 }
 
 fn numeric_sections(sheet: &Sheet) -> String {
-    let sections = [&sheet.witness, &sheet.range, &sheet.holds];
-    let texts: Vec<&str> = sections.into_iter().flatten().map(|t| t.as_str()).collect();
+    let texts: Vec<&str> =
+        [&sheet.witness, &sheet.range, &sheet.holds].into_iter().flatten().map(|t| t.as_str()).collect();
     normalised(&texts.join("\n"))
 }
 
 /// The same text with `-` for `−`, and 0.5 for .5.
 fn normalised(text: &str) -> String {
     let mut out = String::new();
-    let mut before = ' ';
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
-        let c = if c == '−' { '-' } else { c };
         let fraction = c == '.' && rest.peek().is_some_and(char::is_ascii_digit);
-        if fraction && !before.is_ascii_digit() {
+        if fraction && !out.ends_with(|before: char| before.is_ascii_digit()) {
             out.push('0');
         }
-        out.push(c);
-        before = c;
+        out.push(if c == '−' { '-' } else { c });
     }
     out
 }
 
 /// Decides whether a phrase occurs in a text without cutting a number at either end.
 fn contains_whole(text: &str, phrase: &str) -> bool {
+    let digit = |c: char| c.is_ascii_digit();
     let whole = |(start, part): (usize, &str)| {
         let (before, after) = (&text[..start], &text[start + part.len()..]);
-        !cut_before(before, part) && !cut_after(part, after)
+        let fraction = after.strip_prefix('.').is_some_and(|rest| rest.starts_with(digit));
+        let exponent = after.strip_prefix('e').is_some_and(|rest| rest.starts_with(digit) || rest.starts_with('-'));
+        let cut_before = part.starts_with(digit) && (before.ends_with(digit) || before.ends_with('.'));
+        let cut_after = part.ends_with(digit) && (after.starts_with(digit) || fraction || exponent);
+        !cut_before && !cut_after
     };
     text.match_indices(phrase).any(whole)
-}
-
-fn cut_before(before: &str, phrase: &str) -> bool {
-    let digit = phrase.starts_with(|c: char| c.is_ascii_digit());
-    digit && before.ends_with(|c: char| c.is_ascii_digit() || c == '.')
-}
-
-fn cut_after(phrase: &str, after: &str) -> bool {
-    if !phrase.ends_with(|c: char| c.is_ascii_digit()) {
-        return false;
-    }
-    let mut next = after.chars();
-    let (first, second) = (next.next(), next.next());
-    let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-    let exponent = first == Some('e') && (digit(second) || second == Some('-'));
-    digit(first) || (first == Some('.') && digit(second)) || exponent
 }
 
 #[cfg(test)]

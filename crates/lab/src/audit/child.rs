@@ -34,14 +34,10 @@ pub fn check(
     (seed, limit): (u64, Duration),
     progress: &dyn Progress,
 ) -> Result<Ended> {
+    let sets = set.iter().flat_map(|(name, value)| ["--set".to_string(), format!("{name}={value}")]);
     let mut command = Command::new(program);
-    command.args(["check", id, "--json", "--threads", "1", "--seed"]);
-    command.arg(seed.to_string());
-    for (name, value) in set {
-        command.arg("--set").arg(format!("{name}={value}"));
-    }
-    command.stdin(Stdio::null());
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    command.args(["check", id, "--json", "--threads", "1", "--seed", &seed.to_string()]).args(sets);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.map_err(|e| Error::io(program, e, "Give the program of attnlab itself"))?;
     let pipes = (child.stdout.take(), child.stderr.take());
     let readers = reader(pipes.0).and_then(|stdout| Ok((stdout, reader(pipes.1)?)));
@@ -125,13 +121,10 @@ fn joined(reader: Reader) -> String {
 }
 
 fn last_line(text: &str) -> String {
-    let mut lines = text.lines().rev().filter(|l| !l.trim().is_empty());
-    lines.next().unwrap_or_default().trim().to_string()
+    text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_string()
 }
 
 /// Returns the message of a panic, with its place.
 fn panic_line(text: &str) -> String {
-    let mut lines = text.lines().skip_while(|l| !l.contains("panicked at"));
-    let (place, message) = (lines.next(), lines.next());
-    [place, message].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    text.lines().skip_while(|line| !line.contains("panicked at")).take(2).collect::<Vec<_>>().join(" ")
 }

@@ -26,8 +26,7 @@ pub fn affordable(claim: &dyn Claim, seed: u64, settings: u64) -> u64 {
     if seconds <= MAX_CHECK_SECONDS {
         return settings;
     }
-    let share = MAX_CHECK_SECONDS / seconds;
-    let afforded = (share * settings as f64).ceil() as u64;
+    let afforded = (MAX_CHECK_SECONDS / seconds * settings as f64).ceil() as u64;
     settings.min(afforded.max(settings.div_ceil(20)))
 }
 
@@ -139,8 +138,7 @@ fn value(domain: &Domain, default: &Value, rng: &mut impl Rng) -> Value {
         Domain::Matrix(entry) => {
             let (rows, columns) = (rng.random_range(1..=4), rng.random_range(1..=4));
             let one = json!(1.0);
-            let mut row = || -> Value { (0..columns).map(|_| value(entry, &one, rng)).collect() };
-            (0..rows).map(|_| row()).collect()
+            (0..rows).map(|_| (0..columns).map(|_| value(entry, &one, rng)).collect::<Value>()).collect()
         }
     }
 }
@@ -205,8 +203,7 @@ mod tests {
             assert_eq!(set, setting(&*coin, 3, index).unwrap());
             Params::resolve(&coin.schema(), &set).unwrap();
         }
-        let differ = setting(&*coin, 3, 0).unwrap() != setting(&*coin, 4, 0).unwrap();
-        assert!(differ);
+        assert_ne!(setting(&*coin, 3, 0).unwrap(), setting(&*coin, 4, 0).unwrap());
     }
 
     /// A fair coin whose check takes 100 s at every setting.

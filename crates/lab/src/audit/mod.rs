@@ -21,6 +21,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
 use attnlab_core::params::Params;
 use child::Ended;
+use itertools::iproduct;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
@@ -79,37 +80,13 @@ pub enum Finding {
     Slow,
 }
 
+// The names in rows and tables, in the order of the latter.
+attnlab_core::named!(Finding, "finding":
+    Expected = "expected", OutOfScope = "out-of-scope", Inconclusive = "inconclusive", Failed = "failed",
+    FalseAlarm = "false-alarm", Missed = "missed", Other = "other", Refused = "refused", Crashed = "crashed",
+    Slow = "slow");
+
 impl Finding {
-    /// All of them, in the order of tables.
-    pub const ALL: [Finding; 10] = [
-        Finding::Expected,
-        Finding::OutOfScope,
-        Finding::Inconclusive,
-        Finding::Failed,
-        Finding::FalseAlarm,
-        Finding::Missed,
-        Finding::Other,
-        Finding::Refused,
-        Finding::Crashed,
-        Finding::Slow,
-    ];
-
-    /// Returns the name as rows and tables show it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Finding::Expected => "expected",
-            Finding::OutOfScope => "out-of-scope",
-            Finding::Inconclusive => "inconclusive",
-            Finding::Failed => "failed",
-            Finding::FalseAlarm => "false-alarm",
-            Finding::Missed => "missed",
-            Finding::Other => "other",
-            Finding::Refused => "refused",
-            Finding::Crashed => "crashed",
-            Finding::Slow => "slow",
-        }
-    }
-
     /// Returns the definition, for the page.
     pub fn definition(self) -> &'static str {
         match self {
@@ -163,14 +140,13 @@ impl Finding {
 /// ```
 pub fn audit(catalogue: &Catalogue, options: &Options, progress: &dyn Progress) -> Result<RunReport> {
     let claims = select(catalogue, &options.only)?;
-    let numbers = claims.iter().map(|claim| draw::affordable(&**claim, options.seed, options.settings));
-    let numbers: Vec<u64> = numbers.collect();
+    let number = |claim: &Arc<dyn Claim>| draw::affordable(&**claim, options.seed, options.settings);
+    let numbers: Vec<u64> = claims.iter().map(number).collect();
     // One setting of every claim after the other, so that an audit that is stopped has seen all claims.
-    let pairs = (0..options.settings).flat_map(|index| {
-        let counted = claims.iter().zip(&numbers);
-        counted.filter(move |(_, number)| index < **number).map(move |(claim, _)| (&**claim, index))
-    });
-    let pairs: Vec<(&dyn Claim, u64)> = pairs.collect();
+    let pairs: Vec<(&dyn Claim, u64)> = iproduct!(0..options.settings, claims.iter().zip(&numbers))
+        .filter(|(index, (_, number))| index < *number)
+        .map(|(index, (claim, _))| (&**claim, index))
+        .collect();
     let grid = Grid {
         manifest: Manifest::new(ID, options.seed, described(options)),
         cells: Cells::listed(pairs.iter().map(|(claim, index)| cell(*claim, *index)).collect())?,
@@ -204,9 +180,8 @@ fn select(catalogue: &Catalogue, only: &[String]) -> Result<Vec<Arc<dyn Claim>>>
 
 /// The cell of one setting: its claim and number.
 fn cell(claim: &dyn Claim, index: u64) -> Cell {
-    let id = Value::from(claim.sheet().id.as_str());
-    let named = [(CLAIM.to_string(), id), (SETTING.to_string(), index.into())];
-    let shown: Map<String, Value> = named.into_iter().collect();
+    let named = [(CLAIM, json!(claim.sheet().id)), (SETTING, json!(index))];
+    let shown: Map<String, Value> = named.map(|(name, value)| (name.to_string(), value)).into_iter().collect();
     Cell { params: Params::from_iter(shown.clone()), shown, trials: 1, memory: 0 }
 }
 
@@ -230,15 +205,13 @@ pub fn command(manifest: &Manifest, settings: u64) -> String {
     command
 }
 
-/// Checks one setting.
 fn check_setting(
     claim: &dyn Claim,
     options: &Options,
     index: u64,
     progress: &dyn Progress,
 ) -> Result<Map<String, Value>> {
-    let id = &claim.sheet().id;
-    let seed = options.seed.wrapping_add(index);
+    let (id, seed) = (&claim.sheet().id, options.seed.wrapping_add(index));
     let set = match draw::setting(claim, options.seed, index) {
         Ok(set) => set,
         Err(e) => return Ok(data(Finding::Refused, Map::new(), e.to_string())),
@@ -249,8 +222,7 @@ fn check_setting(
     };
     Ok(match ended {
         Ended::Limit => {
-            let message = format!("more than {} s of processor time", options.limit.as_secs_f64());
-            data(Finding::Slow, set, message)
+            data(Finding::Slow, set, format!("more than {} s of processor time", options.limit.as_secs_f64()))
         }
         Ended::Crash(message) => data(Finding::Crashed, set, message),
         Ended::Message(3, message) => data(Finding::Failed, set, message),
@@ -261,17 +233,13 @@ fn check_setting(
 
 /// Runs a check in this process.
 fn here(claim: &dyn Claim, set: &Map<String, Value>, seed: u64) -> Result<Ended> {
-    let options = CheckOptions { seed, ..CheckOptions::default() };
-    match check(claim, set, &options, &Silent) {
+    match check(claim, set, &CheckOptions { seed, ..CheckOptions::default() }, &Silent) {
         Ok(report) => match serde_json::to_value(report) {
             Ok(Value::Object(report)) => Ok(Ended::Verdict(report)),
             other => Err(Error::unwritable("a verdict (JSON)", format!("{other:?}"))),
         },
         Err(e @ Error::Stopped { .. }) => Err(e),
-        Err(e) => {
-            let status = if e.is_numerical() { 3 } else { 2 };
-            Ok(Ended::Message(status, e.to_string()))
-        }
+        Err(e) => Ok(Ended::Message(if e.is_numerical() { 3 } else { 2 }, e.to_string())),
     }
 }
 
@@ -280,19 +248,12 @@ const KEPT: [&str; 7] = ["verdict", "expected", "p_value", "trials", "informativ
 
 fn of_report(set: Map<String, Value>, report: Map<String, Value>) -> Map<String, Value> {
     let kind = |name: &str| -> Option<VerdictKind> { serde_json::from_value(report.get(name)?.clone()).ok() };
-    let finding = match kind("verdict").zip(kind("expected")) {
-        Some((verdict, expected)) => Finding::from_verdict(verdict, expected),
-        None => Finding::Crashed,
-    };
+    let verdicts = kind("verdict").zip(kind("expected"));
+    let finding = verdicts.map_or(Finding::Crashed, |(verdict, expected)| Finding::from_verdict(verdict, expected));
     let mut data = data(finding, set, String::new());
-    for name in KEPT {
-        if let Some(value) = report.get(name) {
-            data.insert(name.into(), value.clone());
-        }
-    }
+    data.extend(KEPT.iter().filter_map(|name| Some((name.to_string(), report.get(*name)?.clone()))));
     if finding != Finding::Expected && finding != Finding::OutOfScope {
-        let witness = report.get("witness").cloned().unwrap_or_default();
-        data.insert("witness".into(), witness);
+        data.insert("witness".into(), report.get("witness").cloned().unwrap_or_default());
     }
     data
 }

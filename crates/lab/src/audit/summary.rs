@@ -100,18 +100,13 @@ impl Summary {
             summary.claims.entry(claim.clone()).or_default().add(finding);
             summary.seeds.insert(row.seed);
             let p_value = row.data.get("p_value").and_then(Value::as_f64);
-            let supported = row.data.get("expected").and_then(Value::as_str) == Some("supported");
-            if supported && p_value.is_some() {
+            if p_value.is_some() && row.data.get("expected").and_then(Value::as_str) == Some("supported") {
                 summary.levelled += 1;
                 summary.false_alarms += u64::from(finding == Finding::FalseAlarm);
             }
-            let mut place = None;
-            if let Some(p) = p_value {
-                place = Some(levels.len());
-                levels.push(p);
-            }
+            levels.extend(p_value);
             if surprises(finding) {
-                places.push(place);
+                places.push(p_value.map(|_| levels.len() - 1));
                 summary.surprises.push(surprise(row, claim, finding, p_value));
             }
         }
@@ -135,23 +130,18 @@ impl Summary {
 
     /// Returns the findings that occur, in the order of tables.
     pub fn findings(&self) -> Vec<Finding> {
-        let occurs = |f: &Finding| self.all.number(*f) > 0;
-        Finding::ALL.into_iter().filter(occurs).collect()
+        Finding::ALL.into_iter().filter(|finding| self.all.number(*finding) > 0).collect()
     }
 
     /// Says in one sentence how many verdicts were false alarms, and how many the level allows.
     pub fn alarm_sentence(&self) -> String {
         let Some(rate) = self.false_alarm_rate() else { return "No verdict rests on a level.".into() };
         let percent = |share: f64| number((1e4 * share).round() / 100.0);
+        let [share, low, high, allowed] = [rate.value, rate.low, rate.high, ALLOWED_RATE].map(percent);
         format!(
             "False alarms: {} of {} settings at which a true statement was judged by trials at the level .95, \
-             {} % [{}, {}]; the level allows {} %.",
-            self.false_alarms,
-            self.levelled,
-            percent(rate.value),
-            percent(rate.low),
-            percent(rate.high),
-            percent(ALLOWED_RATE),
+             {share} % [{low}, {high}]; the level allows {allowed} %.",
+            self.false_alarms, self.levelled
         )
     }
 
@@ -159,16 +149,14 @@ impl Summary {
     pub fn markdown(&self, command: &str) -> String {
         let claims = counted(self.claims.len() as u64, "claim");
         let mut page = format!("# Audit of {claims}\n\n{}\n\n", self.sentence());
-        let _ = writeln!(page, "{}\n\nCommand: `{command}`\n", self.alarm_sentence());
-        let _ = writeln!(page, "## Findings\n");
+        let _ = writeln!(page, "{}\n\nCommand: `{command}`\n\n## Findings\n", self.alarm_sentence());
         for finding in self.findings() {
             let _ = writeln!(page, "- {}: {}", finding.name(), finding.definition());
         }
         page.push('\n');
         let used = self.findings();
         let names: Vec<&str> = used.iter().map(|f| f.name()).collect();
-        let _ = writeln!(page, "| claim | {} |", names.join(" | "));
-        let _ = writeln!(page, "|---{}|", "|---:".repeat(used.len()));
+        let _ = writeln!(page, "| claim | {} |\n|---{}|", names.join(" | "), "|---:".repeat(used.len()));
         for (claim, count) in &self.claims {
             let cells: Vec<String> = used.iter().map(|f| count.number(*f).to_string()).collect();
             let _ = writeln!(page, "| `{claim}` | {} |", cells.join(" | "));
@@ -193,8 +181,7 @@ impl Summary {
     /// Says in one paragraph what came out.
     pub fn sentence(&self) -> String {
         let stand = self.surprises.iter().filter(|s| s.stands()).count();
-        let counts = self.findings().into_iter();
-        let counts = counts.map(|f| format!("{} {}", self.all.number(f), f.name()));
+        let counts = self.findings().into_iter().map(|f| format!("{} {}", self.all.number(f), f.name()));
         let (least, most) = self.settings_per_claim();
         let each = if least == most { format!("{most} each") } else { format!("{least} to {most} each") };
         format!(
@@ -205,9 +192,7 @@ impl Summary {
             self.surprises.len(),
         )
     }
-}
 
-impl Summary {
     /// Returns the least and the largest number of settings of a claim.
     pub fn settings_per_claim(&self) -> (u64, u64) {
         let totals = || self.claims.values().map(Count::total);
@@ -221,10 +206,8 @@ fn surprises(finding: Finding) -> bool {
 }
 
 fn finding(row: &Row) -> Option<Finding> {
-    if row.id != ID {
-        return None;
-    }
-    serde_json::from_value(row.data.get("finding")?.clone()).ok()
+    let name = row.data.get("finding").filter(|_| row.id == ID)?;
+    serde_json::from_value(name.clone()).ok()
 }
 
 fn surprise(row: &Row, claim: String, finding: Finding, p_value: Option<f64>) -> Surprise {
@@ -234,9 +217,8 @@ fn surprise(row: &Row, claim: String, finding: Finding, p_value: Option<f64>) ->
     for (name, value) in object("set").unwrap_or(&empty) {
         let _ = write!(command, " --set {}", quoted(&format!("{name}={value}")));
     }
-    let index = row.parameters.get(SETTING).and_then(Value::as_u64);
-    let seed = row.seed.wrapping_add(index.unwrap_or(0));
-    let _ = write!(command, " --seed {seed}");
+    let index = row.parameters.get(SETTING).and_then(Value::as_u64).unwrap_or(0);
+    let _ = write!(command, " --seed {}", row.seed.wrapping_add(index));
     let message = row.data.get("message").and_then(Value::as_str);
     let seen = || attnlab_core::format::pairs(object("witness").unwrap_or(&empty));
     Surprise { claim, finding, command, message: message.map_or_else(seen, String::from), p_value, adjusted: None }

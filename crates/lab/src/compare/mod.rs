@@ -12,7 +12,7 @@ pub use side::{Estimated, JudgedItem, JudgedRun, RunKind};
 pub use test::{DifferenceTest, TestMethod};
 
 use crate::report::Table;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::format::{number, pairs, significant};
 use attnlab_core::stats::{holm, validate_level};
 use serde::Serialize;
@@ -43,16 +43,10 @@ pub enum Change {
 
 impl Change {
     /// All kinds, the most important first.
-    pub const ALL: [Change; 8] = [
-        Change::Verdict,
-        Change::Unrepeated,
-        Change::Estimate,
-        Change::Untested,
-        Change::OnlyA,
-        Change::OnlyB,
-        Change::Same,
-        Change::Equal,
-    ];
+    pub const ALL: [Change; 8] = {
+        use Change::*;
+        [Verdict, Unrepeated, Estimate, Untested, OnlyA, OnlyB, Same, Equal]
+    };
 
     /// Returns the heading of the verdicts of this kind.
     pub fn heading(self) -> &'static str {
@@ -90,16 +84,13 @@ pub struct Difference {
 
 impl Difference {
     fn new(a: Option<JudgedItem>, b: Option<JudgedItem>) -> Self {
-        let (name, parameters) = match a.as_ref().or(b.as_ref()) {
-            Some(item) => (item.name.clone(), item.parameters.clone()),
-            None => Default::default(),
-        };
+        let item = a.as_ref().or(b.as_ref());
+        let (name, parameters) = item.map(|item| (item.name.clone(), item.parameters.clone())).unwrap_or_default();
         let (test, untested) = match (&a, &b) {
             (Some(a), Some(b)) if a.repeats(b) => (None, Some("build, seed and trials are equal")),
-            (Some(a), Some(b)) => match test::difference(a, b) {
-                Ok(test) => (Some(test), None),
-                Err(why) => (None, Some(why)),
-            },
+            (Some(a), Some(b)) => {
+                test::difference(a, b).map_or_else(|why| (None, Some(why)), |test| (Some(test), None))
+            }
             _ => (None, None),
         };
         // The kind follows once the p-values are adjusted.
@@ -128,12 +119,10 @@ impl Difference {
     /// Says the result of the test, or why there is none; empty for a verdict of one side.
     pub fn tested(&self) -> String {
         match (&self.test, self.untested) {
-            (Some(test), _) => format!(
-                "{}: p = {}, by Holm {}",
-                test.method.name(),
-                significant(test.p_value, 2),
-                significant(test.adjusted, 2)
-            ),
+            (Some(test), _) => {
+                let [p, adjusted] = [test.p_value, test.adjusted].map(|p| significant(p, 2));
+                format!("{}: p = {p}, by Holm {adjusted}", test.method.name())
+            }
             (None, Some(why)) => format!("no test: {why}"),
             (None, None) => String::new(),
         }
@@ -176,32 +165,21 @@ impl Comparison {
     /// A level outside (0, 1); sides of different kinds, or without a verdict in common.
     pub fn new(mut a: JudgedRun, mut b: JudgedRun, level: f64) -> Result<Comparison> {
         validate_level(level)?;
-        if a.kind != b.kind {
-            let requirement = format!(
-                "must hold {}, as A = {} does; it holds {}. Give two folders of one kind",
-                a.kind.name(),
-                a.path,
-                b.kind.name()
-            );
-            return Err(Error::invalid("B", b.path, requirement));
-        }
+        let (path, [kind, other]) = (&a.path, [&a, &b].map(|side| side.kind.name()));
+        let same_kind = format!("must hold {kind}, as A = {path} does; it holds {other}. Give two folders of one kind");
+        require(a.kind == b.kind, "B", &b.path, same_kind)?;
+        let in_common = format!(
+            "must have a verdict in common with A = {path}; no claim is in both at the same parameters. Give two runs \
+             of the same claims"
+        );
         let mut items = paired(std::mem::take(&mut a.items), std::mem::take(&mut b.items));
-        if !items.iter().any(|item| item.a.is_some() && item.b.is_some()) {
-            let requirement = format!(
-                "must have a verdict in common with A = {}; no claim is in both at the same parameters. Give two runs \
-                 of the same claims",
-                a.path
-            );
-            return Err(Error::invalid("B", b.path, requirement));
-        }
+        require(items.iter().any(|item| item.a.is_some() && item.b.is_some()), "B", &b.path, in_common)?;
         let mut tests: Vec<&mut DifferenceTest> = items.iter_mut().filter_map(|item| item.test.as_mut()).collect();
         let p_values: Vec<f64> = tests.iter().map(|test| test.p_value).collect();
         for (test, adjusted) in tests.iter_mut().zip(holm(&p_values)) {
             test.adjusted = adjusted;
         }
-        for item in &mut items {
-            item.change = item.kind(1.0 - level);
-        }
+        items.iter_mut().for_each(|item| item.change = item.kind(1.0 - level));
         items.sort_by_key(|item| item.change);
         Ok(Comparison { a, b, level, tests: p_values.len(), items })
     }
@@ -283,10 +261,7 @@ impl Comparison {
 
 /// Pairs the verdicts of the same name and parameters, in the order of A, then of B.
 fn paired(a: Vec<JudgedItem>, b: Vec<JudgedItem>) -> Vec<Difference> {
-    let mut places: HashMap<(String, String), usize> = HashMap::new();
-    for (place, item) in b.iter().enumerate() {
-        places.insert(item.key(), place);
-    }
+    let mut places: HashMap<_, usize> = b.iter().enumerate().map(|(place, item)| (item.key(), place)).collect();
     let mut others: Vec<Option<JudgedItem>> = b.into_iter().map(Some).collect();
     let mut items = vec![];
     for item in a {

@@ -4,8 +4,9 @@ use crate::catalogue::Catalogue;
 use crate::claim::{Claim, Params, Promise, VerdictKind};
 use crate::folder::{RunFolder, has_rows, no_rows};
 use crate::report::{Found, VERDICTS, latest, restore};
+use crate::run::CheckReport;
 use crate::run::store::{self, Manifest};
-use crate::sweep;
+use crate::sweep::{self, CellSummary};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::rng;
 use attnlab_core::stats::Estimate;
@@ -27,15 +28,7 @@ pub enum RunKind {
     Sweep,
 }
 
-impl RunKind {
-    /// Returns the kind in words.
-    pub fn name(self) -> &'static str {
-        match self {
-            RunKind::Verdicts => "verdicts of attnlab reproduce",
-            RunKind::Sweep => "a sweep over a claim",
-        }
-    }
-}
+attnlab_core::named!(RunKind, "kind": Verdicts = "verdicts of attnlab reproduce", Sweep = "a sweep over a claim");
 
 /// Quantity of an estimate, which decides how a difference is tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -172,9 +165,8 @@ impl JudgedRun {
         if !has_rows(path)? {
             return Err(no_rows(path));
         }
-        let builds = manifest.builds().map(String::from).collect();
-        let path_name = path.display().to_string();
-        let mut run = JudgedRun { path: path_name, kind, seed: manifest.seed, builds, notes: vec![], items: vec![] };
+        let (builds, name) = (manifest.builds().map(String::from).collect(), path.display().to_string());
+        let mut run = JudgedRun { path: name, kind, seed: manifest.seed, builds, notes: vec![], items: vec![] };
         match kind {
             RunKind::Verdicts => run.verdicts(path, catalogue)?,
             RunKind::Sweep => run.cells(path, catalogue)?,
@@ -211,26 +203,14 @@ impl JudgedRun {
             return Err(Error::Content { path: path.to_path_buf(), problem });
         }
         let Some((claim, _)) = run.plan.claim() else { return Ok(()) };
-        let build = match self.builds.as_slice() {
-            [one] => Some(one.clone()),
-            _ => None,
-        };
+        let build = self.builds.first().filter(|_| self.builds.len() == 1).cloned();
         // The summaries come in the order of the cells.
         let mut places = 0..run.plan.cells.len();
         sweep::for_each_summary(&run.plan, &run.stored, |cell| {
-            let params = match places.next() {
-                Some(place) => run.plan.cells.get(place)?.params,
-                None => return Ok(()),
-            };
-            let evidence = json!([
-                cell.verdict,
-                cell.estimate,
-                cell.trials,
-                cell.failures,
-                cell.uninformative,
-                cell.p_value,
-                cell.witness
-            ]);
+            let Some(place) = places.next() else { return Ok(()) };
+            let params = run.plan.cells.get(place)?.params;
+            let CellSummary { verdict, estimate, trials, failures, uninformative, p_value, witness, .. } = &cell;
+            let evidence = json!([verdict, estimate, trials, failures, uninformative, p_value, witness]);
             self.items.push(JudgedItem {
                 name: cell.claim,
                 parameters: cell.parameters,
@@ -258,15 +238,8 @@ fn of_verdict(found: &Found) -> Result<JudgedItem> {
     let report = &checked.report;
     let params = Params::resolve(&checked.claim.schema(), &report.parameters)?;
     let estimate = Some(report.estimate).filter(|_| report.informative > 0);
-    let evidence = json!([
-        report.verdict,
-        estimate,
-        report.trials,
-        report.failures,
-        report.uninformative,
-        report.p_value,
-        report.witness
-    ]);
+    let CheckReport { verdict, trials, failures, uninformative, p_value, witness, .. } = report;
+    let evidence = json!([verdict, estimate, trials, failures, uninformative, p_value, witness]);
     Ok(JudgedItem {
         name,
         parameters: report.parameters.clone(),

@@ -16,16 +16,7 @@ pub enum TestMethod {
     Normal,
 }
 
-impl TestMethod {
-    /// Returns the name in texts.
-    pub fn name(self) -> &'static str {
-        match self {
-            TestMethod::Fisher => "Fisher",
-            TestMethod::Welch => "Welch",
-            TestMethod::Normal => "normal law",
-        }
-    }
-}
+attnlab_core::named!(TestMethod, "test": Fisher = "Fisher", Welch = "Welch", Normal = "normal law");
 
 /// Test of a difference, with its result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -40,10 +31,7 @@ pub struct DifferenceTest {
 
 /// Tests the difference of two estimates. The error is the reason why no test can tell.
 pub(super) fn difference(a: &JudgedItem, b: &JudgedItem) -> Result<DifferenceTest, &'static str> {
-    let estimates = match (a.estimate, b.estimate) {
-        (Some(x), Some(y)) => [x, y],
-        _ => return Err("one side has no informative trial"),
-    };
+    let estimates = a.estimate.zip(b.estimate).map(<[_; 2]>::from).ok_or("one side has no informative trial")?;
     let method = match (a.estimated, b.estimated) {
         (Estimated::Computed, Estimated::Computed) => return Err("computed on both sides"),
         (Estimated::Computed, _) | (_, Estimated::Computed) => {
@@ -61,8 +49,6 @@ pub(super) fn difference(a: &JudgedItem, b: &JudgedItem) -> Result<DifferenceTes
         TestMethod::Welch => welch(estimates, counts),
         TestMethod::Normal => normal_difference(estimates),
     };
-    match p_value {
-        Ok(p_value) => Ok(DifferenceTest { method, p_value, adjusted: p_value }),
-        Err(_) => Err("the intervals have no width, or are not finite"),
-    }
+    let p_value = p_value.map_err(|_| "the intervals have no width, or are not finite")?;
+    Ok(DifferenceTest { method, p_value, adjusted: p_value })
 }

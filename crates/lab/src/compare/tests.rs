@@ -114,10 +114,8 @@ fn one_computation_must_give_the_same_bits() {
 /// whole numbers, as in `attnlab_core::stats::fisher`.
 #[test]
 fn many_comparisons_are_adjusted_for() {
-    let items = |held: u64| -> Vec<JudgedItem> {
-        let of = |i| share(&format!("c{i}"), if i == 3 { held } else { 18 }, 20, Supported);
-        (0..20).map(of).collect()
-    };
+    let item = |i, held| share(&format!("c{i}"), if i == 3 { held } else { 18 }, 20, Supported);
+    let items = |held: u64| -> Vec<JudgedItem> { (0..20).map(|i| item(i, held)).collect() };
     let chance = Comparison::new(side(0, items(18)), side(1, items(11)), 0.95).unwrap();
     let test = chance.items.iter().find(|item| item.name == "c3").unwrap().test.unwrap();
     assert!((test.p_value - 0.030_950_305_143_853).abs() < 1e-12, "{test:?}");
@@ -136,19 +134,16 @@ fn sides_that_cannot_be_compared_are_refused() {
     assert!(message(one("a"), one("b"), 0.95).starts_with("B = runs: must have a verdict in common with A = runs;"));
     assert!(message(one("a"), one("a"), 1.0).starts_with("level = 1: must be"));
     let sweep = JudgedRun { kind: RunKind::Sweep, ..one("a") };
-    assert!(
-        message(one("a"), sweep, 0.95).starts_with("B = runs: must hold verdicts of attnlab reproduce, as A = runs")
-    );
+    let of_one_kind = "B = runs: must hold verdicts of attnlab reproduce, as A = runs";
+    assert!(message(one("a"), sweep, 0.95).starts_with(of_one_kind));
     // The same claim at other parameters is another verdict.
     let at = |tokens: u64| JudgedItem {
         parameters: Map::from_iter([("tokens".to_string(), tokens.into())]),
         ..share("c", 5, 10, Supported)
     };
     let comparison = Comparison::new(side(0, vec![at(1), at(2)]), side(1, vec![at(2), at(3)]), 0.95).unwrap();
-    assert_eq!(
-        comparison.items.iter().map(|item| item.change).collect::<Vec<_>>(),
-        [Change::OnlyA, Change::OnlyB, Change::Equal]
-    );
+    let changes: Vec<Change> = comparison.items.iter().map(|item| item.change).collect();
+    assert_eq!(changes, [Change::OnlyA, Change::OnlyB, Change::Equal]);
 }
 
 #[test]
@@ -174,8 +169,8 @@ fn sweeps_are_compared_cell_by_cell() {
     let ends = "Give a folder that `attnlab reproduce` or `attnlab sweep` wrote";
     assert!(refused(&nowhere).contains("there is no such folder") && refused(&nowhere).ends_with(ends));
     assert!(refused(folder.path()).contains("it has no run.json"));
-    let (half, out) =
-        (GridOptions { shard: "0/2".parse().unwrap(), ..GridOptions::default() }, folder.path().join("half"));
+    let half = GridOptions { shard: "0/2".parse().unwrap(), ..GridOptions::default() };
+    let out = folder.path().join("half");
     let sweep = Sweep::parse("claim = 'toy.fair'\ntrials = 400\n", "example.toml".as_ref()).unwrap();
     sweep::run(&sweep, &catalogue, &out, half, &Silent).unwrap();
     assert!(refused(&out).contains("200 of 400 trials are missing"));

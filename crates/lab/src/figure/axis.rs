@@ -2,7 +2,7 @@
 
 use super::model::{Axis, Scale};
 use super::text;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 
 /// An axis with its ends and ticks.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,15 +32,10 @@ impl Ruler {
     /// When no value can be placed on the axis, or its given ends are not in order.
     pub fn new(axis: &Axis, data: impl Iterator<Item = f64>) -> Result<Ruler> {
         let log = axis.scale == Scale::Log;
-        let (low, high) = match axis.range {
-            Some(range) => range,
-            None => padded(axis, data)?,
-        };
-        if !(low < high && low.is_finite() && high.is_finite() && (!log || low > 0.0)) {
-            let allowed = "must be two finite numbers, low < high, both > 0 on a log axis";
-            let label = text::plain(&axis.label);
-            return Err(Error::invalid(label, format!("[{low}, {high}]"), allowed));
-        }
+        let (low, high) = axis.range.map_or_else(|| padded(axis, data), Ok)?;
+        let (label, ends) = (text::plain(&axis.label), format!("[{low}, {high}]"));
+        let allowed = "must be two finite numbers, low < high, both > 0 on a log axis";
+        require(low < high && low.is_finite() && high.is_finite() && (!log || low > 0.0), label, ends, allowed)?;
         let mut ruler = Ruler { scale: axis.scale, low, high, reversed: axis.reversed, major: vec![], minor: vec![] };
         (ruler.major, ruler.minor) = if !axis.ticks.is_empty() {
             ruler.thinned(&axis.ticks)
@@ -93,15 +88,14 @@ fn padded(axis: &Axis, data: impl Iterator<Item = f64>) -> Result<(f64, f64)> {
     let shown = data.filter(|x| x.is_finite() && (!log || *x > 0.0));
     let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
     if low > high {
-        let what = if log { "no positive number" } else { "no finite number" };
-        let label = text::plain(&axis.label);
+        let (what, label) = (if log { "no positive number" } else { "no finite number" }, text::plain(&axis.label));
         return Err(Error::undefined(format!("nothing to draw on the axis '{label}': {what}")));
     }
     let (a, b) = if log { (low.ln(), high.ln()) } else { (low, high) };
     // A single value still needs an axis around it.
     let room = if b > a { PADDING * (b - a) } else { f64::max(0.5, 0.1 * a.abs()) };
-    let ends = (a - room, b + room);
-    Ok(if log { (ends.0.exp(), ends.1.exp()) } else { ends })
+    let (low, high) = (a - room, b + room);
+    Ok(if log { (low.exp(), high.exp()) } else { (low, high) })
 }
 
 /// Returns the multiples of `step` in [low, high], with a tolerance for rounding.
@@ -114,14 +108,10 @@ fn multiples(low: f64, high: f64, step: f64) -> impl Iterator<Item = f64> {
 fn linear_ticks(low: f64, high: f64, whole: bool) -> (Vec<(f64, String)>, Vec<f64>) {
     let rough = (high - low) / MOST_TICKS;
     let power = 10_f64.powf(rough.log10().floor());
-    let digit = [1.0, 2.0, 5.0, 10.0].into_iter().find(|d| d * power >= rough * (1.0 - 1e-9));
-    let digit = digit.unwrap_or(10.0);
-    let mut step = digit * power;
-    let mut small = step / if digit == 2.0 { 4.0 } else { 5.0 };
-    if whole {
-        step = step.max(1.0);
-        small = small.max(1.0);
-    }
+    let digit = [1.0, 2.0, 5.0].into_iter().find(|d| d * power >= rough * (1.0 - 1e-9)).unwrap_or(10.0);
+    let least = if whole { 1.0 } else { 0.0 };
+    let step = f64::max(digit * power, least);
+    let small = f64::max(digit * power / if digit == 2.0 { 4.0 } else { 5.0 }, least);
     let write = decimal_writer(low.abs().max(high.abs()), step);
     let major: Vec<_> = multiples(low, high, step).map(|v| (v, write(v))).collect();
     let numbered = |v: f64| major.iter().any(|(m, _)| (m - v).abs() < 0.1 * small);
@@ -163,17 +153,13 @@ fn log_ticks(low: f64, high: f64) -> (Vec<(f64, String)>, Vec<f64>) {
         x if x <= 1.7 => [1, 2, 5].contains(&d),
         _ => d == 1 && e.rem_euclid(every) == 0,
     };
-    let write = |d: i32, e: i32| match decades {
-        x if x <= 1.7 => format!("{}", f64::from(d) * 10_f64.powi(e)),
-        _ => format!("10^{{{}}}", minus(e.to_string())),
+    let write = |d: i32, e: i32| match e {
+        _ if decades > 1.7 => format!("10^{{{}}}", minus(e.to_string())),
+        // 3 * 0.1 would be written as 0.30000000000000004: round to the digits of the decade.
+        ..0 => format!("{:.*}", (-e) as usize, f64::from(d) * 10_f64.powi(e)),
+        _ => format!("{}", f64::from(d) * 10_f64.powi(e)),
     };
-    // 3 * 0.1 would be written as 0.30000000000000004: round to the digits of the decade.
-    let tidy = |d: i32, e: i32| match e {
-        ..0 if decades <= 1.7 => format!("{:.*}", (-e) as usize, f64::from(d) * 10_f64.powi(e)),
-        _ => write(d, e),
-    };
-    let major = candidates.iter().filter(|(d, e, _)| numbered(*d, *e));
-    let major = major.map(|(d, e, v)| (*v, tidy(*d, *e))).collect();
+    let major = candidates.iter().filter(|(d, e, _)| numbered(*d, *e)).map(|(d, e, v)| (*v, write(*d, *e))).collect();
     // With tens of decades the small ticks would run into each other.
     let small = |d: i32| every == 1 || d == 1;
     let minor = candidates.iter().filter(|(d, e, _)| !numbered(*d, *e) && small(*d));

@@ -1,5 +1,6 @@
 //! Drawing surface: the elements of an SVG document.
 
+use super::clip::Place;
 use super::style::{CASING, Colour, PAPER};
 use super::text::{self, Run};
 use std::collections::HashMap;
@@ -14,11 +15,8 @@ const LINE_END: &str = "\"/>\n";
 /// Alignment of a label at its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// The label starts there.
     Start,
-    /// It is centred there.
     Middle,
-    /// It ends there.
     End,
 }
 
@@ -35,8 +33,7 @@ pub struct Canvas {
 /// A disc at a moment of a film.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
-    /// Its centre.
-    pub centre: (f64, f64),
+    pub centre: Place,
     /// Its radius (pt).
     pub radius: f64,
     /// Its opacity, in 0..=1.
@@ -44,7 +41,7 @@ pub struct Moment {
 }
 
 /// Rectangle of one colour: its corners, the upper left one first.
-pub type Cell = ((f64, f64), (f64, f64), Colour);
+pub type Cell = (Place, Place, Colour);
 
 impl Canvas {
     /// Creates the surface of a picture inside a page. What lies outside [`fixed`](Canvas::fixed) is a child of the
@@ -70,12 +67,12 @@ impl Canvas {
     }
 
     /// Draws a polyline of this `width` (pt).
-    pub fn line(&mut self, points: &[(f64, f64)], width: f64, colour: Colour) {
+    pub fn line(&mut self, points: &[Place], width: f64, colour: Colour) {
         self.dashes(points, &[], width, colour);
     }
 
     /// Draws a dashed polyline; `pattern` holds the lengths of dashes and gaps in turn (pt), nothing for a solid line.
-    pub fn dashes(&mut self, points: &[(f64, f64)], pattern: &[f64], width: f64, colour: Colour) {
+    pub fn dashes(&mut self, points: &[Place], pattern: &[f64], width: f64, colour: Colour) {
         if points.len() < 2 {
             return;
         }
@@ -99,15 +96,14 @@ impl Canvas {
     }
 
     /// Fills a polygon; `opacity` is in 0..=1.
-    pub fn fill(&mut self, points: &[(f64, f64)], colour: Colour, opacity: f64) {
+    pub fn fill(&mut self, points: &[Place], colour: Colour, opacity: f64) {
         let opaque = if opacity < 1.0 { format!(" fill-opacity=\"{opacity}\"") } else { String::new() };
         self.add(format_args!("<path d=\"{}Z\" fill=\"{}\"{opaque}/>", path(points), hex(colour)));
     }
 
     /// Fills the rectangle between two corners, `a` the upper left one.
-    pub fn rectangle(&mut self, a: (f64, f64), b: (f64, f64), colour: Colour) {
-        let [x, y, width, height] = [a.0, a.1, b.0 - a.0, b.1 - a.1].map(number);
-        let fill = hex(colour);
+    pub fn rectangle(&mut self, a: Place, b: Place, colour: Colour) {
+        let ([x, y, width, height], fill) = ([a.0, a.1, b.0 - a.0, b.1 - a.1].map(number), hex(colour));
         self.add(format_args!("<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"{fill}\"/>"));
     }
 
@@ -133,7 +129,7 @@ impl Canvas {
     }
 
     /// Fills a disc of this `radius` (pt).
-    pub fn disc(&mut self, centre: (f64, f64), radius: f64, colour: Colour) {
+    pub fn disc(&mut self, centre: Place, radius: f64, colour: Colour) {
         let [x, y, r] = [centre.0, centre.1, radius].map(number);
         self.add(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" fill=\"{}\"/>", hex(colour)));
     }
@@ -161,27 +157,19 @@ impl Canvas {
     }
 
     /// Writes a label with its baseline at `point`; `upwards` rotates it by 90° to read from below.
-    pub fn label(&mut self, label: &str, point: (f64, f64), size: f64, anchor: Anchor, upwards: bool, colour: Colour) {
+    pub fn label(&mut self, label: &str, point: Place, size: f64, anchor: Anchor, upwards: bool, colour: Colour) {
         self.runs(label, point, size, anchor, upwards, &format!("fill=\"{}\"", hex(colour)));
     }
 
     /// Writes a label as [`label`](Canvas::label) does, with an edge of paper, so that it is legible over lines.
-    pub fn label_over(
-        &mut self,
-        label: &str,
-        point: (f64, f64),
-        size: f64,
-        anchor: Anchor,
-        upwards: bool,
-        colour: Colour,
-    ) {
+    pub fn label_over(&mut self, label: &str, point: Place, size: f64, anchor: Anchor, upwards: bool, colour: Colour) {
         let (paper, width) = (hex(PAPER), number(2.0 * CASING));
         let edge = format!("fill=\"{paper}\" stroke=\"{paper}\" stroke-width=\"{width}\"");
         self.runs(label, point, size, anchor, upwards, &edge);
         self.label(label, point, size, anchor, upwards, colour);
     }
 
-    fn runs(&mut self, label: &str, point: (f64, f64), size: f64, anchor: Anchor, upwards: bool, paint: &str) {
+    fn runs(&mut self, label: &str, point: Place, size: f64, anchor: Anchor, upwards: bool, paint: &str) {
         if self.in_page {
             return self.flowing(label, point, size, anchor, upwards, paint);
         }
@@ -198,7 +186,7 @@ impl Canvas {
     }
 
     /// Writes a label as one text, whose runs follow each other at the widths of whichever font the reader has.
-    fn flowing(&mut self, label: &str, point: (f64, f64), size: f64, anchor: Anchor, upwards: bool, paint: &str) {
+    fn flowing(&mut self, label: &str, point: Place, size: f64, anchor: Anchor, upwards: bool, paint: &str) {
         let anchor = match anchor {
             Anchor::Start => "",
             Anchor::Middle => " text-anchor=\"middle\"",
@@ -206,10 +194,7 @@ impl Canvas {
         };
         let (mut words, mut raised) = (String::new(), 0.0);
         for run in text::runs(label) {
-            let mut attributes = String::new();
-            if run.italic {
-                attributes += " font-style=\"italic\"";
-            }
+            let mut attributes = String::from(if run.italic { " font-style=\"italic\"" } else { "" });
             if run.scale != 1.0 {
                 attributes += &format!(" font-size=\"{}\"", number(size * run.scale));
             }
@@ -226,7 +211,7 @@ impl Canvas {
     }
 
     /// Writes one run with the left end of its baseline at `point`.
-    fn run(&mut self, run: &Run, point: (f64, f64), size: f64, upwards: bool, paint: &str) {
+    fn run(&mut self, run: &Run, point: Place, size: f64, upwards: bool, paint: &str) {
         let [x, y, size] = [point.0, point.1, size].map(number);
         let turned = if upwards { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
         let italic = if run.italic { " font-style=\"italic\"" } else { "" };
@@ -260,13 +245,10 @@ fn number(x: f64) -> String {
     ((x * 100.0).round() / 100.0 + 0.0).to_string()
 }
 
-fn path(points: &[(f64, f64)]) -> String {
-    let mut commands = String::new();
-    for (i, (x, y)) in points.iter().enumerate() {
-        // The pairs after the first are lines.
-        commands += &format!("{}{} {}", if i == 0 { "M" } else { " " }, number(*x), number(*y));
-    }
-    commands
+fn path(points: &[Place]) -> String {
+    let pairs: Vec<String> = points.iter().map(|(x, y)| format!("{} {}", number(*x), number(*y))).collect();
+    // The pairs after the first are lines.
+    format!("M{}", pairs.join(" "))
 }
 
 fn hex((r, g, b): Colour) -> String {

@@ -46,14 +46,11 @@ fn clip(a: Place, b: Place, frame: Frame) -> Option<(Place, Place)> {
     let (mut from, mut to) = (0.0_f64, 1.0_f64);
     let edges = [(-dx, a.0 - frame.left), (dx, frame.right - a.0), (-dy, a.1 - frame.top), (dy, frame.bottom - a.1)];
     for (p, q) in edges {
-        if p == 0.0 {
-            if q < -0.01 {
-                return None;
-            }
-        } else if p < 0.0 {
-            from = from.max(q / p);
-        } else {
-            to = to.min(q / p);
+        match p {
+            0.0 if q < -0.01 => return None,
+            0.0 => {}
+            p if p < 0.0 => from = from.max(q / p),
+            p => to = to.min(q / p),
         }
     }
     let on = |t: f64| (a.0 + t * dx, a.1 + t * dy);

@@ -1,9 +1,8 @@
 //! Contour lines on a grid by marching squares.
 
+use super::clip::Place;
+use itertools::iproduct;
 use std::collections::BTreeMap;
-
-/// A point on a line.
-type Place = (f64, f64);
 
 /// An edge of the grid: `(across, row, column)` from node (row, column) to its right neighbour
 /// (`across` = 0) or its upper one (1).
@@ -15,29 +14,16 @@ type Edge = (u8, usize, usize);
 /// Squares with a NaN at a corner are left out. If one corner is infinite, the crossing lies at the finite
 /// one. In a saddle the mean of the four corners decides which of them are joined.
 pub fn lines(x: &[f64], y: &[f64], values: &[Vec<f64>], level: f64) -> Vec<Vec<Place>> {
-    let mut segments = vec![];
-    for row in 0..y.len().saturating_sub(1) {
-        for column in 0..x.len().saturating_sub(1) {
-            segments.extend(square(values, row, column, level));
-        }
-    }
+    let squares = iproduct!(0..y.len().saturating_sub(1), 0..x.len().saturating_sub(1));
+    let segments: Vec<_> = squares.flat_map(|(row, column)| square(values, row, column, level)).collect();
     let place = |(across, row, column): Edge| {
-        let t = crossing(
-            values[row][column],
-            match across {
-                0 => values[row][column + 1],
-                _ => values[row + 1][column],
-            },
-            level,
-        );
+        let share = |next: f64| crossing(values[row][column], next, level);
         match across {
-            0 => (x[column] + t * (x[column + 1] - x[column]), y[row]),
-            _ => (x[column], y[row] + t * (y[row + 1] - y[row])),
+            0 => (x[column] + share(values[row][column + 1]) * (x[column + 1] - x[column]), y[row]),
+            _ => (x[column], y[row] + share(values[row + 1][column]) * (y[row + 1] - y[row])),
         }
     };
-    let chains = joined(&segments);
-    let drawn = |chain: Vec<Edge>| chain.into_iter().map(place).collect();
-    chains.into_iter().map(drawn).collect()
+    joined(&segments).into_iter().map(|chain| chain.into_iter().map(place).collect()).collect()
 }
 
 /// Returns the segments of a line in one square of the grid: none, one, or two in a saddle.
@@ -55,9 +41,7 @@ fn square(values: &[Vec<f64>], row: usize, column: usize, level: f64) -> Vec<(Ed
         [_, _, _, _] => {
             // Each segment cuts off one corner: those that are not on the side of the middle.
             let middle = corners.iter().sum::<f64>() / 4.0 >= level;
-            let cut = |i: &usize| above[*i] != middle;
-            let around = |i: usize| (edges[(i + 3) % 4], edges[i]);
-            (0..4).filter(cut).map(around).collect()
+            (0..4).filter(|i| above[*i] != middle).map(|i| (edges[(i + 3) % 4], edges[i])).collect()
         }
         _ => vec![],
     }
@@ -105,8 +89,7 @@ mod tests {
 
     fn grid(n: usize, f: impl Fn(f64, f64) -> f64) -> (Vec<f64>, Vec<Vec<f64>>) {
         let axis: Vec<f64> = (0..=n).map(|i| -1.0 + 2.0 * i as f64 / n as f64).collect();
-        let row = |y: &f64| axis.iter().map(|x| f(*x, *y)).collect();
-        let values = axis.iter().map(row).collect();
+        let values = axis.iter().map(|y| axis.iter().map(|x| f(*x, *y)).collect()).collect();
         (axis, values)
     }
 

@@ -36,8 +36,8 @@ type Record = [String; 12];
 /// drawn by the odds τ/(1 − τ); otherwise the coordinate itself.
 fn coordinate(axis: &Axis, value: f64) -> String {
     let tick = axis.ticks.iter().find(|(place, _)| *place == value);
-    let label = tick.map(|(_, label)| label.as_str());
-    label.filter(|label| label.parse::<f64>().is_ok()).map_or_else(|| value.to_string(), String::from)
+    let number = tick.map(|(_, label)| label).filter(|label| label.parse::<f64>().is_ok());
+    number.cloned().unwrap_or_else(|| value.to_string())
 }
 
 /// Writes a label without its markup.
@@ -55,17 +55,16 @@ fn records(index: usize, panel: &Panel) -> Vec<Record> {
     let [title, x_name, y_name] = [&panel.title, &panel.x.label, &panel.y.label].map(|label| text(label));
     let record = |series: &str, place: [String; 2], value: [String; 2], ends: [String; 3]| {
         let ([x, y], [value_name, value], [low, high, interval]) = (place, value, ends);
-        let named = [&letter, &title, &text(series), &x_name].map(String::clone);
-        let [letter, title, series, x_name] = named;
-        let y_name = y_name.clone();
+        let [letter, title, series, x_name, y_name] =
+            [&letter, &title, &text(series), &x_name, &y_name].map(String::clone);
         [letter, title, series, x_name, x, y_name, y, value_name, value, low, high, interval]
     };
+    let place = |x: f64, y: f64| [coordinate(&panel.x, x), coordinate(&panel.y, y)];
     let mut records = vec![];
     for series in &panel.series {
         for p in &series.points {
             let ends = ends(p.interval, &series.interval);
-            let place = [coordinate(&panel.x, p.x), coordinate(&panel.y, p.y)];
-            records.push(record(&series.label, place, Default::default(), ends));
+            records.push(record(&series.label, place(p.x, p.y), Default::default(), ends));
         }
     }
     for rule in &panel.rules {
@@ -79,9 +78,8 @@ fn records(index: usize, panel: &Panel) -> Vec<Record> {
         let bar = text(&heat.bar.label);
         for (row, y) in heat.cells.iter().zip(&heat.y) {
             for (cell, x) in row.iter().zip(&heat.x) {
-                let place = [coordinate(&panel.x, *x), coordinate(&panel.y, *y)];
                 let value = [bar.clone(), cell.value.to_string()];
-                records.push(record("", place, value, ends(cell.interval, &heat.interval)));
+                records.push(record("", place(*x, *y), value, ends(cell.interval, &heat.interval)));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::canvas::{Anchor, Canvas};
 use super::layout::{Entry, Frame, GAP, Layout, Placed, SAMPLE, layout};
-use super::model::{Figure, Stroke};
+use super::model::{Figure, Panel};
 use super::pdf::tree;
 use super::style::{self, HAIRLINE, INK_COLOUR, LINE, NUMBERS, RULE, TEXT, TICK};
 use super::text;
@@ -18,10 +18,7 @@ const SCALE: f32 = 300.0 / 96.0;
 /// # Errors
 /// When the figure has nothing to draw.
 pub fn svg(figure: &Figure) -> Result<String> {
-    let laid = layout(figure)?;
-    let mut canvas = Canvas::default();
-    draw(&mut canvas, &laid);
-    Ok(canvas.document(laid.size, &text::plain(&figure.title), &text::plain(&figure.caption)))
+    drawn(figure, Canvas::default())
 }
 
 /// Draws the figure as an SVG element of a page: the same picture in fewer bytes, whose colours outside heat maps the
@@ -30,8 +27,11 @@ pub fn svg(figure: &Figure) -> Result<String> {
 /// # Errors
 /// When the figure has nothing to draw.
 pub fn svg_in_page(figure: &Figure) -> Result<String> {
+    drawn(figure, Canvas::in_page())
+}
+
+fn drawn(figure: &Figure, mut canvas: Canvas) -> Result<String> {
     let laid = layout(figure)?;
-    let mut canvas = Canvas::in_page();
     draw(&mut canvas, &laid);
     Ok(canvas.document(laid.size, &text::plain(&figure.title), &text::plain(&figure.caption)))
 }
@@ -63,9 +63,7 @@ pub(super) fn draw(canvas: &mut Canvas, laid: &Layout) {
         axes(canvas, placed);
         watermark(canvas, placed);
     }
-    for entry in &laid.legend {
-        legend_entry(canvas, entry);
-    }
+    laid.legend.iter().for_each(|entry| legend_entry(canvas, entry));
     for (line, place) in &laid.note {
         canvas.label(line, *place, NUMBERS, Anchor::Start, false, RULE);
     }
@@ -73,34 +71,23 @@ pub(super) fn draw(canvas: &mut Canvas, laid: &Layout) {
 
 /// Draws the marks inside the frame of a panel.
 fn inside(canvas: &mut Canvas, placed: &Placed) {
-    for rule in &placed.panel.rules {
-        marks::rule(canvas, placed, rule);
-    }
-    for series in &placed.panel.series {
-        marks::band(canvas, placed, series);
-    }
+    let Panel { rules, series, arrows, .. } = placed.panel;
+    rules.iter().for_each(|rule| marks::rule(canvas, placed, rule));
+    series.iter().for_each(|series| marks::band(canvas, placed, series));
     marks::contours(canvas, placed);
-    for series in &placed.panel.series {
-        marks::curve(canvas, placed, series);
-    }
-    for arrows in &placed.panel.arrows {
-        marks::arrows(canvas, placed, arrows);
-    }
-    for rule in &placed.panel.rules {
-        marks::rule_label(canvas, placed, rule);
-    }
+    series.iter().for_each(|series| marks::curve(canvas, placed, series));
+    arrows.iter().for_each(|arrows| marks::arrows(canvas, placed, arrows));
+    rules.iter().for_each(|rule| marks::rule_label(canvas, placed, rule));
 }
 
 /// Draws frame, ticks, numbers, labels and title.
 fn axes(canvas: &mut Canvas, placed: &Placed) {
     let Frame { left, top, right, bottom } = placed.frame;
-    let corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)];
-    canvas.line(&corners, HAIRLINE, INK_COLOUR);
+    canvas.line(&[(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], HAIRLINE, INK_COLOUR);
     for (value, number) in &placed.x.major {
         let x = left + placed.x.place(*value) * (right - left);
         canvas.line(&[(x, bottom), (x, bottom + TICK)], HAIRLINE, INK_COLOUR);
-        let baseline = bottom + TICK + GAP + 0.75 * NUMBERS;
-        canvas.label(number, (x, baseline), NUMBERS, Anchor::Middle, false, INK_COLOUR);
+        canvas.label(number, (x, bottom + TICK + GAP + 0.75 * NUMBERS), NUMBERS, Anchor::Middle, false, INK_COLOUR);
     }
     for value in &placed.x.minor {
         let x = left + placed.x.place(*value) * (right - left);
@@ -109,8 +96,7 @@ fn axes(canvas: &mut Canvas, placed: &Placed) {
     for (value, number) in &placed.y.major {
         let y = bottom - placed.y.place(*value) * (bottom - top);
         canvas.line(&[(left - TICK, y), (left, y)], HAIRLINE, INK_COLOUR);
-        let place = (left - TICK - GAP, y + 0.36 * NUMBERS);
-        canvas.label(number, place, NUMBERS, Anchor::End, false, INK_COLOUR);
+        canvas.label(number, (left - TICK - GAP, y + 0.36 * NUMBERS), NUMBERS, Anchor::End, false, INK_COLOUR);
     }
     for value in &placed.y.minor {
         let y = bottom - placed.y.place(*value) * (bottom - top);
@@ -145,24 +131,17 @@ fn legend_entry(canvas: &mut Canvas, entry: &Entry) {
     let (x, y) = entry.at;
     let colour = entry.colour.map_or(RULE, style::colour);
     if entry.band {
-        let (up, down) = (y - 3.0, y + 3.0);
-        let swatch = [(x, up), (x + SAMPLE, up), (x + SAMPLE, down), (x, down)];
-        canvas.fill(&swatch, colour, style::BAND);
+        let (right, up, down) = (x + SAMPLE, y - 3.0, y + 3.0);
+        canvas.fill(&[(x, up), (right, up), (right, down), (x, down)], colour, style::BAND);
     }
     if let Some(hatching) = entry.hatching {
-        let swatch = ((x, y - 3.2), (x + SAMPLE, y + 3.2));
-        canvas.fixed(|canvas| heat::swatch(canvas, swatch, hatching));
+        canvas.fixed(|canvas| heat::swatch(canvas, ((x, y - 3.2), (x + SAMPLE, y + 3.2)), hatching));
     }
     if entry.arrow {
         marks::arrow(canvas, (x, y), (x + SAMPLE, y), colour);
     }
     let width = if entry.colour.is_some() { LINE } else { 0.8 * LINE };
-    let line = [(x, y), (x + SAMPLE, y)];
-    match entry.stroke {
-        Stroke::None => {}
-        stroke => marks::stroke(canvas, &line, stroke, width, colour),
-    }
+    marks::stroke(canvas, &[(x, y), (x + SAMPLE, y)], entry.stroke, width, colour);
     marks::marker(canvas, (x + SAMPLE / 2.0, y), entry.marker, colour);
-    let place = (x + SAMPLE + GAP, y + 0.36 * TEXT);
-    canvas.label(&entry.label, place, TEXT, Anchor::Start, false, INK_COLOUR)
+    canvas.label(&entry.label, (x + SAMPLE + GAP, y + 0.36 * TEXT), TEXT, Anchor::Start, false, INK_COLOUR)
 }

@@ -87,14 +87,10 @@ impl Heat {
     /// Returns the contour lines of the cells' numbers, taken at their middles.
     pub fn contour(&self, label: impl Into<String>, levels: &[f64]) -> Contour {
         let values = |row: &Vec<Cell>| row.iter().map(|c| c.value).collect();
+        let values = self.cells.iter().map(values).collect();
         Contour {
-            label: label.into(),
-            x: self.x.clone(),
-            y: self.y.clone(),
-            values: self.cells.iter().map(values).collect(),
-            levels: levels.iter().map(|l| (*l, String::new())).collect(),
             logarithmic: self.bar.scale == Scale::Log,
-            ..Contour::default()
+            ..Contour::of_values(label, &self.x, &self.y, values, levels)
         }
     }
 }
@@ -103,8 +99,7 @@ impl Heat {
 /// cells extend as far outwards as inwards.
 pub(super) fn edges(middles: &[f64], scale: Scale) -> Vec<f64> {
     let log = scale == Scale::Log;
-    let place = |v: &f64| if log { v.ln() } else { *v };
-    let m: Vec<f64> = middles.iter().map(place).collect();
+    let m: Vec<f64> = middles.iter().map(|v| if log { v.ln() } else { *v }).collect();
     let Some((first, last)) = m.first().zip(m.last()) else { return vec![] };
     // A single cell is given some width: half a unit, or half a decade.
     let alone = if log { 0.5 * 10_f64.ln() } else { 0.5 };
@@ -112,8 +107,7 @@ pub(super) fn edges(middles: &[f64], scale: Scale) -> Vec<f64> {
     let mut edges = vec![first - step(m.windows(2).next())];
     edges.extend(m.windows(2).map(|p| (p[0] + p[1]) / 2.0));
     edges.push(last + step(m.windows(2).last()));
-    let back = |v: f64| if log { v.exp() } else { v };
-    edges.into_iter().map(back).collect()
+    edges.into_iter().map(|v| if log { v.exp() } else { v }).collect()
 }
 
 /// Contour lines of a field on a grid, interpolated linearly on the scale of the panel's axes.
@@ -166,20 +160,17 @@ impl Contour {
         field: impl Fn(f64, f64) -> f64,
     ) -> Self {
         let row = |y: &f64| x.iter().map(|x| field(*x, *y)).collect();
-        Contour {
-            label: label.into(),
-            x: x.to_vec(),
-            y: y.to_vec(),
-            values: y.iter().map(row).collect(),
-            levels: levels.iter().map(|l| (*l, String::new())).collect(),
-            ..Contour::default()
-        }
+        Contour::of_values(label, x, y, y.iter().map(row).collect(), levels)
+    }
+
+    fn of_values(label: impl Into<String>, x: &[f64], y: &[f64], values: Vec<Vec<f64>>, levels: &[f64]) -> Self {
+        let (label, levels) = (label.into(), levels.iter().map(|l| (*l, String::new())).collect());
+        Contour { label, x: x.to_vec(), y: y.to_vec(), values, levels, ..Contour::default() }
     }
 
     /// Sets stroke and colour.
     pub fn drawn(mut self, stroke: Stroke, colour: usize) -> Self {
-        self.stroke = stroke;
-        self.colour = colour;
+        (self.stroke, self.colour) = (stroke, colour);
         self
     }
 

@@ -54,11 +54,8 @@ pub fn film(figure: &Figure, film: &Film) -> Result<String> {
     let moments = film.marks.len();
     let finite = film.bodies.iter().all(|body| body.path.iter().flatten().all(|x| x.is_finite()));
     if moments < 2 || !finite || film.bodies.iter().any(|body| body.path.len() != moments) {
-        let each = format!(
-            "the film of figure {} needs one finite place of each point at each of 2 or more moments",
-            figure.name
-        );
-        return Err(Error::undefined(each));
+        let needs = "needs one finite place of each point at each of 2 or more moments";
+        return Err(Error::undefined(format!("the film of figure {} {needs}", figure.name)));
     }
     let chart = Figure::column(&figure.name, &figure.title, vec![film.chart.clone()]);
     let laid = layout(&chart)?;

@@ -2,12 +2,11 @@
 
 use super::axis::Ruler;
 use super::canvas::{Anchor, Canvas};
+use super::clip::Place;
 use super::field::{Heat, Palette, edges};
 use super::layout::{BAR, Frame, GAP, Placed};
 use super::style::{self, Colour, HAIRLINE, HATCH, INK_COLOUR, NUMBERS, PAPER, TEXT, TICK};
 use super::text;
-
-type Place = (f64, f64);
 
 /// Overlap of neighbouring cells (pt), so that no seam shows between them.
 const OVERLAP: f64 = 0.4;
@@ -78,11 +77,8 @@ fn over(colour: Colour) -> Colour {
 /// Returns the colour of a value; None for a value outside the domain of the bar's scale.
 fn colour(bar: &Ruler, palette: Palette, value: f64) -> Option<Colour> {
     // Infinite values lie beyond an end. NaN, and values ≤ 0 on a log scale, have no colour.
-    let t = match bar.place(value) {
-        t if t.is_nan() => return None,
-        t => t.clamp(0.0, 1.0),
-    };
-    Some(colour_at(bar, palette, t))
+    let t = Some(bar.place(value)).filter(|t| !t.is_nan())?;
+    Some(colour_at(bar, palette, t.clamp(0.0, 1.0)))
 }
 
 /// Returns the colour at the share `t` of the bar's length.
@@ -128,34 +124,29 @@ fn colour_bar(canvas: &mut Canvas, placed: &Placed, heat: &Heat, bar: &Ruler) {
     };
     canvas.fixed(|canvas| canvas.cells(&(0..steps).map(step).collect::<Vec<_>>()));
     let middle = (left + right) / 2.0;
+    let tips = [above.then_some((high, top, 1.0)), below.then_some((low, bottom, 0.0))];
+    for (base, tip, t) in tips.into_iter().flatten() {
+        let (end, colour) = ([(left, base), (middle, tip), (right, base)], colour_at(bar, heat.palette, t));
+        canvas.fixed(|canvas| canvas.fill(&end, colour, 1.0));
+    }
     let mut outline = vec![(left, low), (left, high)];
-    if above {
-        let (end, colour) = ([(left, high), (middle, top), (right, high)], colour_at(bar, heat.palette, 1.0));
-        canvas.fixed(|canvas| canvas.fill(&end, colour, 1.0));
-        outline.push((middle, top));
-    }
+    outline.extend(above.then_some((middle, top)));
     outline.extend([(right, high), (right, low)]);
-    if below {
-        let (end, colour) = ([(left, low), (middle, bottom), (right, low)], colour_at(bar, heat.palette, 0.0));
-        canvas.fixed(|canvas| canvas.fill(&end, colour, 1.0));
-        outline.push((middle, bottom));
-    }
+    outline.extend(below.then_some((middle, bottom)));
     outline.push((left, low));
     canvas.line(&outline, HAIRLINE, INK_COLOUR);
     let mut widest = 0.0_f64;
     for (value, number) in &bar.major {
         let y = height(bar.place(*value));
         canvas.line(&[(right, y), (right + TICK, y)], HAIRLINE, INK_COLOUR);
-        let place = (right + TICK + GAP, y + 0.36 * NUMBERS);
-        canvas.label(number, place, NUMBERS, Anchor::Start, false, INK_COLOUR);
+        canvas.label(number, (right + TICK + GAP, y + 0.36 * NUMBERS), NUMBERS, Anchor::Start, false, INK_COLOUR);
         widest = widest.max(text::width(number, NUMBERS));
     }
     for value in &bar.minor {
         let y = height(bar.place(*value));
         canvas.line(&[(right, y), (right + 0.6 * TICK, y)], HAIRLINE, INK_COLOUR);
     }
-    let beside = right + TICK + GAP + widest + GAP + 0.8 * TEXT;
-    let place = (beside, (top + placed.frame.bottom) / 2.0);
+    let place = (right + TICK + GAP + widest + GAP + 0.8 * TEXT, (top + bottom) / 2.0);
     canvas.label(&heat.bar.label, place, TEXT, Anchor::Middle, true, INK_COLOUR)
 }
 

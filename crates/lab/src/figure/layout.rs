@@ -9,7 +9,8 @@ use super::field::{Contour, Heat, Palette, edges};
 use super::model::{Axis, Figure, Panel, Scale, Width};
 use super::style::{ASPECT, CM, NUMBERS, TEXT, TICK};
 use super::text;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
+use itertools::Itertools;
 
 /// Gap between text and its object (pt).
 pub const GAP: f64 = 3.0;
@@ -31,27 +32,20 @@ const BETWEEN: f64 = 12.0;
 /// A rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
-    /// Left edge.
     pub left: f64,
-    /// Upper edge.
     pub top: f64,
-    /// Right edge.
     pub right: f64,
-    /// Lower edge.
     pub bottom: f64,
 }
 
 /// A panel in its place.
 pub struct Placed<'a> {
-    /// The panel.
     pub panel: &'a Panel,
     /// "a", "b", ...; empty for a single panel.
     pub letter: String,
     /// The plotting area.
     pub frame: Frame,
-    /// Horizontal axis.
     pub x: Ruler,
-    /// Vertical axis.
     pub y: Ruler,
     /// Axis of the heat map's colours, if the panel has a heat map.
     pub bar: Option<Ruler>,
@@ -67,7 +61,6 @@ pub struct Placed<'a> {
 pub struct Layout<'a> {
     /// Width and height.
     pub size: (f64, f64),
-    /// The panels.
     pub panels: Vec<Placed<'a>>,
     /// The legend: entries of single panels under these, then the common ones.
     pub legend: Vec<Entry>,
@@ -76,9 +69,6 @@ pub struct Layout<'a> {
 }
 
 /// Computes the layout of a figure.
-///
-/// # Errors
-/// When a panel has nothing to draw.
 pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     if figure.panels.is_empty() {
         return Err(Error::undefined(format!("figure {} has no panels", figure.name)));
@@ -90,21 +80,17 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     let columns = figure.columns.clamp(1, figure.panels.len());
     let rulers = figure.panels.iter().map(rulers).collect::<Result<Vec<_>>>()?;
     // One pair of margins for all panels, so that frames line up.
-    let numbers = rulers.iter().flat_map(|(_, y, _)| &y.major);
-    let numbers = numbers.map(|(_, n)| text::width(n, NUMBERS)).fold(0.0, f64::max);
+    let numbers = rulers.iter().map(|(_, y, _)| numbers_width(y)).fold(0.0, f64::max);
     // A rotated label may carry a subscript, which reaches towards the numbers.
     let y_label = TICK + GAP + numbers + 1.6 * GAP;
     let left = y_label + TEXT;
-    let widest_bar = rulers.iter().map(|(_, _, bar)| bar_width(bar));
-    let widest_bar = widest_bar.fold(GAP, f64::max);
+    let widest_bar = rulers.iter().map(|(_, _, bar)| bar_width(bar)).fold(GAP, f64::max);
     // One bar per row where all panels of a row have the same; otherwise every panel has space for its own.
     let shared = figure.panels.chunks(columns).all(one_bar);
     let right = if shared { GAP } else { widest_bar };
-    let last = widest_bar - right;
-    let cell = (width - 2.0 * MARGIN - last - BETWEEN * (columns - 1) as f64) / columns as f64;
+    let cell = (width - 2.0 * MARGIN - (widest_bar - right) - BETWEEN * (columns - 1) as f64) / columns as f64;
     let wide = cell - left - right;
-    let square = figure.panels.iter().any(|panel| panel.square);
-    let high = if square { wide } else { ASPECT * wide };
+    let high = if figure.panels.iter().any(|panel| panel.square) { wide } else { ASPECT * wide };
     let above = 1.6 * TEXT;
     let below = TICK + GAP + NUMBERS + GAP + 1.2 * TEXT;
 
@@ -123,21 +109,10 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
             1 => String::new(),
             _ => char::from(b'a' + (i % 26) as u8).to_string(),
         };
-        panels.push(Placed {
-            panel,
-            letter,
-            frame,
-            x,
-            y,
-            bar,
-            bar_drawn: !shared || column + 1 == columns || i + 1 == figure.panels.len(),
-            beyond: past
-                .iter()
-                .enumerate()
-                .filter(|(j, _)| *j == i || shared && row_of(i).contains(j))
-                .fold((false, false), |a, (_, b)| (a.0 || b.0, a.1 || b.1)),
-            y_label,
-        });
+        let bar_drawn = !shared || column + 1 == columns || i + 1 == figure.panels.len();
+        let of_bar = past.iter().enumerate().filter(|(j, _)| *j == i || shared && row_of(i).contains(j));
+        let beyond = of_bar.fold((false, false), |a, (_, b)| (a.0 || b.0, a.1 || b.1));
+        panels.push(Placed { panel, letter, frame, x, y, bar, bar_drawn, beyond, y_label });
     }
     for (i, placed) in panels.iter().enumerate() {
         let under = placed.frame.bottom + below;
@@ -147,33 +122,23 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     let lowest = lowest + legends.height(row_of(figure.panels.len() - 1));
     let lowest = lowest + legends.place_common(width, lowest + 0.3 * TEXT);
     let note = note(figure, width, lowest);
-    let note_high = match note.len() {
-        0 => 0.0,
-        lines => NOTE_GAP + lines as f64 * NOTE_ROW,
-    };
+    let note_high = if note.is_empty() { 0.0 } else { NOTE_GAP + note.len() as f64 * NOTE_ROW };
     Ok(Layout { size: (width, lowest + note_high + MARGIN), panels, legend: legends.entries(), note })
 }
 
 /// Breaks the notes of the panels, each once, into lines of the figure's width under `top`.
 fn note(figure: &Figure, width: f64, top: f64) -> Vec<(String, (f64, f64))> {
-    let mut once: Vec<&str> = vec![];
-    for panel in &figure.panels {
-        if !panel.note.is_empty() && !once.contains(&panel.note.as_str()) {
-            once.push(&panel.note);
-        }
-    }
+    let notes = figure.panels.iter().map(|panel| panel.note.as_str()).filter(|note| !note.is_empty());
     let mut lines: Vec<String> = vec![];
-    for word in once.join("; ").split_whitespace() {
+    for word in notes.unique().join("; ").split_whitespace() {
         match lines.last_mut() {
             Some(line) if text::width(&format!("{line} {word}"), NUMBERS) <= width - 2.0 * MARGIN => {
-                line.push(' ');
-                line.push_str(word);
+                *line += &format!(" {word}");
             }
             _ => lines.push(word.to_string()),
         }
     }
-    let baseline = |i: usize| top + NOTE_GAP + NOTE_ROW * (i as f64 + 0.9);
-    let placed = |(i, line)| (line, (MARGIN, baseline(i)));
+    let placed = |(i, line): (usize, String)| (line, (MARGIN, top + NOTE_GAP + NOTE_ROW * (i as f64 + 0.9)));
     lines.into_iter().enumerate().map(placed).collect()
 }
 
@@ -199,18 +164,20 @@ fn past_ends(((_, _, bar), panel): (&(Ruler, Ruler, Option<Ruler>), &Panel)) -> 
 
 fn bar_width(bar: &Option<Ruler>) -> f64 {
     let Some(bar) = bar else { return GAP };
-    let numbers = bar.major.iter().map(|(_, n)| text::width(n, NUMBERS)).fold(0.0, f64::max);
-    2.0 * GAP + BAR + TICK + GAP + numbers + GAP + TEXT
+    2.0 * GAP + BAR + TICK + GAP + numbers_width(bar) + GAP + TEXT
+}
+
+/// Returns the width of the widest number at a tick (pt).
+fn numbers_width(ruler: &Ruler) -> f64 {
+    ruler.major.iter().map(|(_, number)| text::width(number, NUMBERS)).fold(0.0, f64::max)
 }
 
 /// Computes the axes of a panel over all of its contents.
 fn rulers(panel: &Panel) -> Result<(Ruler, Ruler, Option<Ruler>)> {
-    let points = || panel.series.iter().flat_map(|s| &s.points);
     let rules = |vertical: bool| panel.rules.iter().filter(move |r| r.vertical == vertical).map(|r| r.at);
-    let mut x_axis = panel.x.clone();
-    let mut y_axis = panel.y.clone();
+    let (mut x_axis, mut y_axis) = (panel.x.clone(), panel.y.clone());
     if let Some(heat) = &panel.heat {
-        fits(heat, panel)?;
+        grid_fits((&heat.x, &heat.y), &heat.cells, panel)?;
         // Cells reach to the frame.
         x_axis.range = x_axis.range.or(ends(&edges(&heat.x, panel.x.scale)));
         y_axis.range = y_axis.range.or(ends(&edges(&heat.y, panel.y.scale)));
@@ -218,33 +185,21 @@ fn rulers(panel: &Panel) -> Result<(Ruler, Ruler, Option<Ruler>)> {
     for contour in &panel.contours {
         grid_fits((&contour.x, &contour.y), &contour.values, panel)?;
     }
-    let tips = || panel.arrows.iter().flat_map(|a| &a.shafts);
-    let tips = || tips().flat_map(|(from, to)| [*from, *to]);
+    let tips = || panel.arrows.iter().flat_map(|a| &a.shafts).flat_map(|(from, to)| [*from, *to]);
     let grids = |of: fn(&Contour) -> &Vec<f64>| panel.contours.iter().flat_map(of).copied();
-    let xs = points().map(|p| p.x).chain(tips().map(|t| t.0));
+    let xs = panel.points().map(|p| p.x).chain(tips().map(|t| t.0));
     let x = Ruler::new(&x_axis, xs.chain(grids(|c| &c.x)).chain(rules(true)))?;
-    let with_interval = points().flat_map(|p| {
-        let (low, high) = p.interval.unwrap_or((p.y, p.y));
-        [p.y, low, high]
-    });
-    let ys = with_interval.chain(tips().map(|t| t.1));
+    let ys = panel.points().flat_map(|p| [p.y, p.low(), p.high()]).chain(tips().map(|t| t.1));
     let y = Ruler::new(&y_axis, ys.chain(grids(|c| &c.y)).chain(rules(false)))?;
-    let bar = panel.heat.as_ref().map(heat_ruler).transpose()?;
-    Ok((x, y, bar))
+    Ok((x, y, panel.heat.as_ref().map(heat_ruler).transpose()?))
 }
 
 /// Refuses a grid whose rows and columns are not those of its axes.
 fn grid_fits<T>((x, y): (&[f64], &[f64]), values: &[Vec<T>], panel: &Panel) -> Result<()> {
-    if values.len() == y.len() && values.iter().all(|row| row.len() == x.len()) {
-        return Ok(());
-    }
+    let fits = values.len() == y.len() && values.iter().all(|row| row.len() == x.len());
     let shape = (values.len(), values.first().map_or(0, Vec::len));
     let what = format!("values over the plane of panel '{}'", text::plain(&panel.title));
-    Err(Error::shape(what, shape, format!("({}, {})", y.len(), x.len())))
-}
-
-fn fits(heat: &Heat, panel: &Panel) -> Result<()> {
-    grid_fits((&heat.x, &heat.y), &heat.cells, panel)
+    require_shape(fits, what, shape, format!("({}, {})", y.len(), x.len()))
 }
 
 fn ends(edges: &[f64]) -> Option<(f64, f64)> {
@@ -255,8 +210,7 @@ fn heat_ruler(heat: &Heat) -> Result<Ruler> {
     let mut axis = heat.bar.clone();
     if axis.range.is_none() {
         let log = axis.scale == Scale::Log;
-        let shown = heat.cells.iter().flatten().map(|c| c.value);
-        let shown = shown.filter(|v| v.is_finite() && (!log || *v > 0.0));
+        let shown = heat.cells.iter().flatten().map(|c| c.value).filter(|v| v.is_finite() && (!log || *v > 0.0));
         let ends = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
         if ends.0 < ends.1 {
             axis.range = Some(ends);

@@ -26,7 +26,6 @@ pub fn stroke(canvas: &mut Canvas, line: &[Place], stroke: Stroke, width: f64, c
     }
 }
 
-/// Draws a reference line.
 pub fn rule(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
     let Frame { left, top, right, bottom } = placed.frame;
     let (x, y) = position(placed, rule.at, rule.at);
@@ -41,8 +40,7 @@ pub fn rule(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
 pub fn band(canvas: &mut Canvas, placed: &Placed, series: &Series) {
     let Frame { left, top, right, bottom } = placed.frame;
     let colour = style::colour(series.colour);
-    let mut upper: Vec<Place> = vec![];
-    let mut lower: Vec<Place> = vec![];
+    let (mut upper, mut lower): (Vec<Place>, Vec<Place>) = (vec![], vec![]);
     // The point past the last closes the last stretch.
     for point in series.points.iter().map(Some).chain([None]) {
         let ends = point.and_then(|p| {
@@ -101,8 +99,7 @@ pub fn curve(canvas: &mut Canvas, placed: &Placed, series: &Series) {
 /// below where that is outside the frame.
 fn tag(canvas: &mut Canvas, placed: &Placed, words: &str, (x, y): Place) {
     let gap = MARKER + GAP;
-    let beside = x + gap + text::width(words, NUMBERS) <= placed.frame.right;
-    let (place, anchor) = match beside {
+    let (place, anchor) = match x + gap + text::width(words, NUMBERS) <= placed.frame.right {
         true => ((x + gap, y + 0.36 * NUMBERS), Anchor::Start),
         false if y - gap - NUMBERS < placed.frame.top => {
             ((placed.frame.right - GAP, y + gap + 0.75 * NUMBERS), Anchor::End)
@@ -144,12 +141,11 @@ const FRAGMENT: f64 = 0.2;
 /// Returns `true` if a line extends over less than [`FRAGMENT`] of the diagonal of its frame.
 fn is_fragment(line: &[Place], frame: Frame) -> bool {
     let span = |of: fn(&Place) -> f64| {
-        let ends = line.iter().map(of);
-        let ends = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        ends.1 - ends.0
+        let (low, high) =
+            line.iter().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        high - low
     };
-    let extent = span(|p| p.0).hypot(span(|p| p.1));
-    extent < FRAGMENT * (frame.right - frame.left).hypot(frame.bottom - frame.top)
+    span(|p| p.0).hypot(span(|p| p.1)) < FRAGMENT * (frame.right - frame.left).hypot(frame.bottom - frame.top)
 }
 
 /// Draws the contour lines of a panel, each with the label of its level where there is space. Labels
@@ -175,11 +171,9 @@ pub fn contours(canvas: &mut Canvas, placed: &Placed) {
             parts = parts.iter().flat_map(|part| outside(part, *room)).collect();
         }
         for part in parts {
-            let colour = style::colour(contour.colour);
-            if contour.relief {
-                stroke(canvas, &part, contour.stroke, HAIRLINE, PAPER);
-            } else {
-                cased(canvas, placed, &part, contour.stroke, colour);
+            match contour.relief {
+                true => stroke(canvas, &part, contour.stroke, HAIRLINE, PAPER),
+                false => cased(canvas, placed, &part, contour.stroke, style::colour(contour.colour)),
             }
         }
     }
@@ -194,14 +188,9 @@ fn on_paper(placed: &Placed, contour: &Contour, level: f64) -> Vec<Vec<Place>> {
     // Marching squares on the paper itself, so that lines are straight between nodes there.
     let x: Vec<f64> = contour.x.iter().map(|x| position(placed, *x, 1.0).0).collect();
     let y: Vec<f64> = contour.y.iter().map(|y| position(placed, 1.0, *y).1).collect();
-    let (field, level) = match contour.logarithmic {
-        true => {
-            let logs = |row: &Vec<f64>| row.iter().map(|v| v.ln()).collect();
-            (contour.values.iter().map(logs).collect(), level.ln())
-        }
-        false => (contour.values.clone(), level),
-    };
-    lines(&x, &y, &field, level).iter().flat_map(|line| clipped(line, placed.frame)).collect()
+    let scaled = |v: f64| if contour.logarithmic { v.ln() } else { v };
+    let field: Vec<Vec<f64>> = contour.values.iter().map(|row| row.iter().copied().map(scaled).collect()).collect();
+    lines(&x, &y, &field, scaled(level)).iter().flat_map(|line| clipped(line, placed.frame)).collect()
 }
 
 /// Finds a position on a line for the label of its level, inside the frame and clear of other labels.
@@ -237,12 +226,11 @@ fn along(line: &[Place], mut far: f64) -> Place {
     line[line.len() - 1]
 }
 
-/// Draws arrows of one kind.
 pub fn arrows(canvas: &mut Canvas, placed: &Placed, arrows: &Arrows) {
     for (from, to) in &arrows.shafts {
-        let ends = (position(placed, from.0, from.1), position(placed, to.0, to.1));
-        if inside(ends.0, placed.frame) && inside(ends.1, placed.frame) {
-            arrow(canvas, ends.0, ends.1, style::colour(arrows.colour));
+        let (from, to) = (position(placed, from.0, from.1), position(placed, to.0, to.1));
+        if inside(from, placed.frame) && inside(to, placed.frame) {
+            arrow(canvas, from, to, style::colour(arrows.colour));
         }
     }
 }
@@ -262,7 +250,6 @@ pub fn arrow(canvas: &mut Canvas, from: Place, to: Place, colour: Colour) {
     canvas.fill(&[to, back(head, wing), back(0.8 * head, 0.0), back(head, -wing)], colour, 1.0)
 }
 
-/// Draws one marker.
 pub fn marker(canvas: &mut Canvas, place: Place, marker: Marker, colour: Colour) {
     grown_marker(canvas, place, marker, colour, 0.0)
 }
@@ -282,8 +269,7 @@ fn grown_marker(canvas: &mut Canvas, (x, y): Place, marker: Marker, colour: Colo
                 let (sin, cos) = (std::f64::consts::TAU * f64::from(i) / 48.0).sin_cos();
                 (x + 1.9 * MARKER * cos, y + 1.9 * MARKER * sin)
             };
-            let circle: Vec<Place> = (0..=48).map(corner).collect();
-            canvas.line(&circle, 0.8 + 2.0 * edge, colour)
+            canvas.line(&(0..=48).map(corner).collect::<Vec<_>>(), 0.8 + 2.0 * edge, colour)
         }
         Marker::Square => {
             let s = 0.88 * r;
@@ -299,8 +285,7 @@ fn grown_marker(canvas: &mut Canvas, (x, y): Place, marker: Marker, colour: Colo
             canvas.fill(&[(x, y + up * s), (x + s, base), (x - s, base)], colour, 1.0)
         }
         Marker::Cross => {
-            let s = 0.9 * r;
-            let width = 0.9 + 2.0 * edge;
+            let (s, width) = (0.9 * r, 0.9 + 2.0 * edge);
             canvas.line(&[(x - s, y - s), (x + s, y + s)], width, colour);
             canvas.line(&[(x - s, y + s), (x + s, y - s)], width, colour)
         }

@@ -147,8 +147,7 @@ impl Panel {
 
     /// Adds a series if it has points, so that the legend names nothing that is not drawn.
     pub fn with_any(self, series: Series) -> Self {
-        let drawn = (!series.points.is_empty()).then_some(series);
-        self.with_each(drawn)
+        self.with_each((!series.points.is_empty()).then_some(series))
     }
 
     /// Adds one series per item (a cell, a group of cells, a name), of its number from 0, which is the usual index of

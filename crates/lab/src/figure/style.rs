@@ -8,14 +8,9 @@ pub type Colour = (u8, u8, u8);
 
 /// Okabe and Ito's palette, which colour-blind readers can distinguish. Its yellow is left out because it is
 /// hardly visible on paper. Order: blue, vermillion, green, purple, orange, sky, grey, ink.
+#[rustfmt::skip]
 pub const COLOURS: [Colour; 8] = [
-    (0, 114, 178),
-    (213, 94, 0),
-    (0, 158, 115),
-    (204, 121, 167),
-    (230, 159, 0),
-    (86, 180, 233),
-    (110, 110, 110),
+    (0, 114, 178), (213, 94, 0), (0, 158, 115), (204, 121, 167), (230, 159, 0), (86, 180, 233), (110, 110, 110),
     INK_COLOUR,
 ];
 
@@ -66,16 +61,10 @@ pub fn colour(index: usize) -> Colour {
 
 /// Cividis, at 9 equidistant points of 0..=1: even steps of lightness, also in grey and for
 /// colour-blind readers (Nuñez, Anderton and Renslow 2018).
+#[rustfmt::skip]
 const CIVIDIS: [Colour; 9] = [
-    (0, 34, 78),
-    (18, 53, 112),
-    (59, 73, 108),
-    (87, 93, 109),
-    (112, 113, 115),
-    (138, 134, 120),
-    (165, 156, 116),
-    (195, 179, 105),
-    (254, 232, 56),
+    (0, 34, 78), (18, 53, 112), (59, 73, 108), (87, 93, 109), (112, 113, 115), (138, 134, 120), (165, 156, 116),
+    (195, 179, 105), (254, 232, 56),
 ];
 
 /// Blue to orange through white, for differences: the hues of `COLOURS`, darkened towards the ends in even

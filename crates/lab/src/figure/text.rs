@@ -16,9 +16,7 @@ pub const FONTS: [&[u8]; 2] = [
 /// A run of characters of one style.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// The characters.
     pub text: String,
-    /// Flag: italic.
     pub italic: bool,
     /// Size relative to the label's.
     pub scale: f64,
@@ -72,8 +70,7 @@ const ABOVE_CAPITAL: f64 = 0.2;
 
 /// Measures the width of a run without its accents, in em of the label.
 fn run_width(run: &Run) -> f64 {
-    let letters: String = run.text.chars().filter(|c| accent(*c).is_none()).collect();
-    measured(&letters, run.italic) * run.scale
+    measured(&run.text.chars().filter(|c| accent(*c).is_none()).collect::<String>(), run.italic) * run.scale
 }
 
 /// Returns the characters of a run with the distances of their origins from the run's, in em of the run.
@@ -82,8 +79,7 @@ pub fn glyphs(run: &Run) -> Vec<(f64, char)> {
     let place = |c: char| {
         before.push(c);
         // The difference of the two holds the kerning.
-        let origin = measured(&before, run.italic) - measured(c.encode_utf8(&mut [0; 4]), run.italic);
-        (origin, c)
+        (measured(&before, run.italic) - measured(c.encode_utf8(&mut [0; 4]), run.italic), c)
     };
     run.text.chars().map(place).collect()
 }
@@ -113,13 +109,10 @@ pub fn width(label: &str, size: f64) -> f64 {
 pub fn placed(label: &str, size: f64) -> Vec<(f64, Run)> {
     let (mut left, mut parts) = (0.0, vec![]);
     for run in runs(label) {
-        let width = run_width(&run) * size;
         let (letters, accents) = split_accents(&run);
-        let scaled = |em: f64| left + em * run.scale * size;
-        let accents = accents.into_iter().map(|(em, accent)| (scaled(em), accent));
         parts.push((left, letters));
-        parts.extend(accents);
-        left += width;
+        parts.extend(accents.into_iter().map(|(em, accent)| (left + em * run.scale * size, accent)));
+        left += run_width(&run) * size;
     }
     parts
 }
@@ -136,10 +129,8 @@ fn split_accents(run: &Run) -> (Run, Vec<(f64, Run)>) {
     }
     let text = |text: String| Run { text, ..run.clone() };
     let letters = text(letters);
-    if marks.is_empty() {
-        return (letters, vec![]);
-    }
-    let places = glyphs(&letters);
+    // Most runs have no accents, and need no places.
+    let places = if marks.is_empty() { vec![] } else { glyphs(&letters) };
     let over = |(count, mark): (usize, char)| {
         let (origin, letter) = places.get(count.checked_sub(1)?).copied()?;
         let width = |c: char| measured(c.encode_utf8(&mut [0; 4]), run.italic);
@@ -147,8 +138,7 @@ fn split_accents(run: &Run) -> (Run, Vec<(f64, Run)>) {
         let accent = Run { raise: run.raise + raised * run.scale, ..text(mark.to_string()) };
         Some((origin + (width(letter) - width(mark)) / 2.0, accent))
     };
-    let accents = marks.into_iter().filter_map(over).collect();
-    (letters, accents)
+    (letters, marks.into_iter().filter_map(over).collect())
 }
 
 #[cfg(test)]

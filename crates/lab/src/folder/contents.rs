@@ -53,18 +53,13 @@ impl Contents {
     }
 
     /// Collects these runs.
-    ///
-    /// # Errors
-    /// As [`Contents::of_folders`].
     pub(super) fn of_runs(
         runs: &[(PathBuf, Manifest)],
         catalogue: &Catalogue,
         incomplete: Incomplete,
     ) -> Result<Contents> {
         let mut contents = Contents::default();
-        for (folder, manifest) in runs {
-            contents.add(folder, manifest, catalogue, incomplete)?;
-        }
+        runs.iter().try_for_each(|(folder, manifest)| contents.add(folder, manifest, catalogue, incomplete))?;
         Ok(contents)
     }
 
@@ -96,17 +91,13 @@ impl Contents {
         let followed = incomplete == Incomplete::Followed;
         if !followed && !has_rows(folder)? {
             // A run without rows does not keep the others out of the report.
-            let left_out = no_rows(folder);
-            self.notes.push(format!("warning: left out: {left_out}"));
+            self.notes.push(format!("warning: left out: {}", no_rows(folder)));
             return Ok(());
         }
         let run = if followed { RunFolder::begun(folder, catalogue)? } else { RunFolder::open(folder, catalogue)? };
         if !manifest.mixed.is_empty() {
-            self.notes.push(format!(
-                "note: {}: its rows were computed by several builds: {}",
-                folder.display(),
-                manifest.builds().collect::<Vec<_>>().join(", ")
-            ));
+            let (folder, builds) = (folder.display(), manifest.builds().collect::<Vec<_>>().join(", "));
+            self.notes.push(format!("note: {folder}: its rows were computed by several builds: {builds}"));
         }
         let missing = run.missing()?;
         if missing.absent > 0 && followed {
@@ -116,32 +107,27 @@ impl Contents {
             return Ok(());
         }
         if missing.absent > 0 && incomplete == Incomplete::LeftOut {
+            let (folder, absent, wanted) = (folder.display(), missing.absent, missing.wanted);
             self.notes.push(format!(
-                "warning: left out: {}: {} of {} trials are missing. Give the command that began the run \
-                 again, or add --partial",
-                folder.display(),
-                missing.absent,
-                missing.wanted
+                "warning: left out: {folder}: {absent} of {wanted} trials are missing. Give the command that began the \
+                 run again, or add --partial"
             ));
             return Ok(());
         }
         let pictures = run.pictures(incomplete == Incomplete::Watermarked)?;
         if run.plan.claim().is_some() && pictures.is_empty() {
             let (id, folder) = (&manifest.id, folder.display());
-            self.notes.push(format!(
-                "note: {folder}: a sweep over {id} without a numeric axis has no map; its table is cells.csv"
-            ));
+            let note = format!("{folder}: a sweep over {id} without a numeric axis has no map; its table is cells.csv");
+            self.notes.push(format!("note: {note}"));
         }
-        let dropped = run.dropped.iter().map(|d| format!("warning: {d}"));
-        self.notes.extend(dropped);
+        self.notes.extend(run.dropped.iter().map(|d| format!("warning: {d}")));
         self.pictures.extend(pictures);
         Ok(())
     }
 
     fn verdicts(&mut self, folder: &Path, catalogue: &Catalogue) -> Result<()> {
         let stored = store::read(folder)?;
-        let dropped = stored.dropped.iter().map(|d| format!("warning: {d}"));
-        self.notes.extend(dropped);
+        self.notes.extend(stored.dropped.iter().map(|d| format!("warning: {d}")));
         for row in latest(&stored.rows) {
             match restore(row, catalogue) {
                 Ok(Found::Claim(checked)) => self.checks.push(checked),
@@ -155,9 +141,6 @@ impl Contents {
 }
 
 /// Returns every folder at or below `folders` that holds a run, each once.
-///
-/// # Errors
-/// As [`runs_below`].
 pub(super) fn runs_in(folders: &[PathBuf]) -> Result<Vec<(PathBuf, Manifest)>> {
     let mut runs: Vec<(PathBuf, Manifest)> = vec![];
     for folder in folders {
@@ -178,13 +161,10 @@ fn runs_below(folder: &Path) -> Result<Vec<(PathBuf, Manifest)>> {
     let mut runs = vec![];
     search(folder, DEEPEST, &mut runs)?;
     if runs.is_empty() {
-        return Err(Error::Content {
-            path: folder.to_path_buf(),
-            problem: format!(
-                "no {} there or below. Give a folder that `attnlab reproduce` or `attnlab run` wrote",
-                Manifest::FILE
-            ),
-        });
+        let (path, file) = (folder.to_path_buf(), Manifest::FILE);
+        let problem =
+            format!("no {file} there or below. Give a folder that `attnlab reproduce` or `attnlab run` wrote");
+        return Err(Error::Content { path, problem });
     }
     Ok(runs)
 }

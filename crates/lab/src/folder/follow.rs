@@ -116,8 +116,7 @@ impl<'a> Follower<'a> {
             }
         }
         if contents.under_way.is_empty() {
-            let html = self.page(&contents, html)?;
-            return Ok(PageUpdate::Last { html, notes: contents.notes });
+            return Ok(PageUpdate::Last { html: self.page(&contents, html)?, notes: contents.notes });
         }
         let page = self.live(&contents, Some(self.every))?;
         self.shown = Some(contents);
@@ -187,19 +186,17 @@ fn files_of(folder: &Path) -> Result<Vec<FileState>> {
 /// Lists the folders of checkpoints of a run in the order of their names, with cell and number of the trial of each.
 fn trials_with_checkpoints(folder: &Path) -> Result<Vec<(PathBuf, (u64, u64))>> {
     let folder = folder.join(CHECKPOINTS);
+    let unreadable = |e| Error::io(&folder, e, "Check its permissions");
     let entries = match fs::read_dir(&folder) {
-        Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(vec![]),
-        Err(e) => return Err(Error::io(&folder, e, "Check its permissions")),
+        entries => entries.map_err(unreadable)?,
     };
     let mut trials = vec![];
     for entry in entries {
-        let path = entry.map_err(|e| Error::io(&folder, e, "Check its permissions"))?.path();
+        let path = entry.map_err(unreadable)?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let trial = name
-            .split_once('-')
-            .and_then(|(cell, trial)| Some((u64::from_str_radix(cell, 16).ok()?, trial.parse().ok()?)));
-        if let Some(trial) = trial {
+        let parsed = |(cell, trial): (&str, &str)| Some((u64::from_str_radix(cell, 16).ok()?, trial.parse().ok()?));
+        if let Some(trial) = name.split_once('-').and_then(parsed) {
             trials.push((path, trial));
         }
     }
@@ -209,7 +206,6 @@ fn trials_with_checkpoints(folder: &Path) -> Result<Vec<(PathBuf, (u64, u64))>> 
 
 /// Describes a run that lacks rows, with the figures that there are; the time at which it grew is not known here.
 pub(super) fn under_way(run: &RunFolder, missing: &Missing) -> Result<(RunUnderWay, Vec<Picture>)> {
-    let id = &run.plan.manifest.id;
     let (trainings, mut pictures, mut notes) = (trainings(run)?, vec![], vec![]);
     if !run.stored.is_empty() {
         match run.pictures(true) {
@@ -218,11 +214,8 @@ pub(super) fn under_way(run: &RunFolder, missing: &Missing) -> Result<(RunUnderW
         }
     }
     let (rows, wanted) = (missing.wanted - missing.absent, missing.wanted);
-    let folder = run.path.clone();
-    Ok((
-        RunUnderWay { folder, id: id.clone(), rows, wanted, grown: UNIX_EPOCH, stale: false, trainings, notes },
-        pictures,
-    ))
+    let (folder, id) = (run.path.clone(), run.plan.manifest.id.clone());
+    Ok((RunUnderWay { folder, id, rows, wanted, grown: UNIX_EPOCH, stale: false, trainings, notes }, pictures))
 }
 
 /// Reads the curves of the trainings that have no row yet.
@@ -238,14 +231,13 @@ fn trainings(run: &RunFolder) -> Result<Vec<TrainingUnderWay>> {
     }
     curves.sort_by_key(|(place, trial, _)| (*place, *trial));
     let names = varying(cells)?;
-    let curves = curves.into_iter();
-    let trainings = curves.map(|(place, trial, curve)| {
+    let training = |(place, trial, curve): (usize, u64, TrainingCurve)| {
         let mut name = cells.get(place)?.shown;
         name.retain(|parameter, _| names.contains(parameter));
         name.insert("trial".into(), trial.into());
         Ok(TrainingUnderWay { name: pairs(&name), curve })
-    });
-    trainings.collect()
+    };
+    curves.into_iter().map(training).collect()
 }
 
 /// Returns the names of the parameters that are not the same in all cells.

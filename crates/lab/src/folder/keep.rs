@@ -45,9 +45,7 @@ pub fn list(written: &[PathBuf], out: &mut Out) -> Result<()> {
 
 /// Reports on standard error what was dropped or left out.
 pub fn note_dropped(dropped: &[String]) {
-    for dropped in dropped {
-        note(&format!("warning: {dropped}"));
-    }
+    dropped.iter().for_each(|dropped| note(&format!("warning: {dropped}")));
 }
 
 /// Reports on standard error the numbers of stored and new trials, and what was dropped.

@@ -22,6 +22,7 @@ use crate::run::store::{Frame, Manifest, Repair, SCHEMA, Stored, row_files};
 use crate::sweep::{self, Part, Plan};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A run that was kept in a folder: an experiment, or a sweep over a claim or over an experiment.
@@ -65,9 +66,6 @@ impl RunFolder {
     }
 
     /// Opens the folder of a run that may have no row yet.
-    ///
-    /// # Errors
-    /// As [`RunFolder::open`].
     fn begun(path: &Path, catalogue: &Catalogue) -> Result<Self> {
         let plan = Plan::of_folder(path, catalogue)?;
         let Manifest { schema, build, .. } = &plan.manifest;
@@ -82,21 +80,12 @@ impl RunFolder {
         let mut origins = Origin::read(path)?;
         if origins.is_empty() {
             let command = match plan.experiment() {
-                Some(experiment) => {
-                    let entry = catalogue.experiment(experiment.name())?;
-                    command(entry, experiment, plan.manifest.seed)?
-                }
-                None => {
-                    let folder = quoted(&path.display().to_string());
-                    format!("attnlab sweep FILE --out {folder}")
-                }
+                Some(e) => command(catalogue.experiment(e.name())?, e, plan.manifest.seed)?,
+                None => format!("attnlab sweep FILE --out {}", quoted(&path.display().to_string())),
             };
             origins.push(Origin::unknown(command, &plan.manifest.build));
         }
-        let entry = match plan.claim() {
-            Some(_) => None,
-            None => Some(*catalogue.experiment(&plan.manifest.id)?),
-        };
+        let entry = if plan.claim().is_some() { None } else { Some(*catalogue.experiment(&plan.manifest.id)?) };
         Ok(RunFolder { path: path.to_path_buf(), entry, plan, dropped: stored.dropped(), stored, origins })
     }
 
@@ -138,8 +127,7 @@ impl RunFolder {
             return Ok(figures);
         }
         let words = format!("incomplete: {} % of the trials", missing.percent());
-        let mark = |figure: Figure| figure.watermarked(&words);
-        Ok(figures.into_iter().map(mark).collect())
+        Ok(figures.into_iter().map(|figure| figure.watermarked(&words)).collect())
     }
 
     fn draw(&self) -> Result<Vec<Figure>> {
@@ -222,8 +210,7 @@ pub fn repair(folder: &Path, catalogue: &Catalogue, apply: bool) -> Result<Repai
 /// # Errors
 /// A folder that cannot be read.
 pub fn has_rows(folder: &Path) -> Result<bool> {
-    let filled = |file: &PathBuf| std::fs::metadata(file).is_ok_and(|file| file.len() > 0);
-    Ok(row_files(folder)?.iter().any(filled))
+    Ok(row_files(folder)?.iter().any(|file| std::fs::metadata(file).is_ok_and(|file| file.len() > 0)))
 }
 
 /// Returns the error for a folder whose run has no rows yet.
@@ -244,8 +231,7 @@ fn figures_of(part: &Part, entry: Option<&Entry>) -> Result<Vec<Figure>> {
     for figure in figures.iter_mut().filter(|_| !part.label.is_empty()) {
         let plain = |c: char| c.is_alphanumeric() || "=.-_".contains(c);
         let words = part.label.split(|c| !plain(c)).filter(|w| !w.is_empty());
-        let suffix = words.collect::<Vec<_>>().join("_");
-        figure.name = format!("{}_{suffix}", figure.name);
+        figure.name = format!("{}_{}", figure.name, words.collect::<Vec<_>>().join("_"));
         figure.title = format!("{} ({})", figure.title, part.label);
     }
     Ok(figures)
@@ -257,17 +243,8 @@ fn figures_of(part: &Part, entry: Option<&Entry>) -> Result<Vec<Figure>> {
 /// # Errors
 /// When the defaults of the experiment are refused.
 pub fn command(entry: &Entry, experiment: &dyn Experiment, seed: u64) -> Result<String> {
-    let mut shortest: Option<(usize, String)> = None;
-    for (quick, flag) in [(false, ""), (true, " --quick")] {
-        let sets: Vec<String> = size::changed(entry, experiment, quick)?
-            .iter()
-            .map(|(name, value)| format!(" --set {}", quoted(&format!("{name}={value}"))))
-            .collect();
-        let name = entry.name;
-        let text = format!("attnlab run {name}{flag} --seed {seed}{}", sets.concat());
-        if shortest.as_ref().is_none_or(|(count, _)| sets.len() < *count) {
-            shortest = Some((sets.len(), text));
-        }
-    }
-    Ok(shortest.map_or_else(String::new, |(_, text)| text))
+    let (full, quick) = (size::changed(entry, experiment, false)?, size::changed(entry, experiment, true)?);
+    let (flag, changed) = if full.len() <= quick.len() { ("", full) } else { (" --quick", quick) };
+    let set = |(name, value): &(String, Value)| format!(" --set {}", quoted(&format!("{name}={value}")));
+    Ok(format!("attnlab run {}{flag} --seed {seed}{}", entry.name, changed.iter().map(set).collect::<String>()))
 }

@@ -10,8 +10,7 @@ use serde_json::Value;
 /// # Errors
 /// When the defaults of the experiment are refused.
 pub(super) fn changed(entry: &Entry, experiment: &dyn Experiment, quick: bool) -> Result<Vec<(String, Value)>> {
-    let base = entry.configure(quick, None, &toml::Table::new())?;
-    let base = base.settings();
+    let base = entry.configure(quick, None, &toml::Table::new())?.settings();
     let differs = |(name, value): &(String, Value)| base.get(name) != Some(value);
     Ok(experiment.settings().into_iter().filter(differs).collect())
 }
@@ -22,8 +21,7 @@ pub(super) fn changed(entry: &Entry, experiment: &dyn Experiment, quick: bool) -
 /// # Errors
 /// When the defaults of the experiment are refused.
 pub fn with_size(figures: Vec<Figure>, entry: &Entry, experiment: &dyn Experiment) -> Result<Vec<Figure>> {
-    let full = changed(entry, experiment, false)?.len();
-    let quick = changed(entry, experiment, true)?.len();
+    let (full, quick) = (changed(entry, experiment, false)?.len(), changed(entry, experiment, true)?.len());
     let words = format!("{}: {}", size(full, quick), experiment.size());
     Ok(figures.into_iter().map(|f| f.noted(&words)).collect())
 }

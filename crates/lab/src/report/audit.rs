@@ -21,12 +21,8 @@ pub fn section(page: &mut String, summary: &Summary) {
     for (claim, count) in &summary.claims {
         let stands = |s: &Surprise| s.claim == *claim && s.stands();
         let mark = if summary.surprises.iter().any(stands) { " class=\"surprise\"" } else { "" };
-        put!(
-            page,
-            "<tr{mark}><th scope=\"row\"><code>{}</code></th><td class=\"number\">{}</td>",
-            escape(claim),
-            count.total()
-        );
+        let (claim, total) = (escape(claim), count.total());
+        put!(page, "<tr{mark}><th scope=\"row\"><code>{claim}</code></th><td class=\"number\">{total}</td>");
         for finding in &used {
             put!(page, "<td class=\"number\">{}</td>", count.number(*finding));
         }
@@ -37,9 +33,7 @@ pub fn section(page: &mut String, summary: &Summary) {
         return;
     }
     put!(page, "<h3>Surprises</h3>\n<ul>");
-    for surprise in &summary.surprises {
-        entry(page, surprise);
-    }
+    summary.surprises.iter().for_each(|surprise| entry(page, surprise));
     put!(page, "</ul>");
 }
 

@@ -130,8 +130,7 @@ fn hypotheses(page: &mut String, check: &CheckReport) {
     put!(page, "<th>Margin</th><th>Holds</th></tr></thead><tbody>");
     for h in &check.hypotheses {
         let holds = if h.holds { "yes" } else { "<strong>no</strong>" };
-        let (name, printed) = (escape(h.name), mathml(h.printed));
-        put!(page, "<tr><td>{name}</td><td>{printed}</td>");
+        put!(page, "<tr><td>{}</td><td>{}</td>", escape(h.name), mathml(h.printed));
         put!(page, "<td class=\"number\">{}</td><td>{holds}</td></tr>", format::number(h.margin));
     }
     put!(page, "</tbody></table></div>");
@@ -142,27 +141,22 @@ fn hypotheses(page: &mut String, check: &CheckReport) {
 
 fn evidence(page: &mut String, checked: &Checked, level: &Level) {
     let check = &checked.report;
-    put!(page, "<dt>Parameters</dt><dd>{}</dd>", escape(&format::pairs(&check.parameters)));
-    put!(page, "<dt>Promise</dt><dd>{}</dd>", escape(&check.promise));
-    put!(page, "<dt>Estimate</dt><dd>{}</dd>", estimate(check));
-    if let Some(distance) = Track::new(checked).distance_in_words() {
-        put!(page, "<dt>Distance</dt><dd>{distance}</dd>");
+    let entries = [
+        ("Parameters", Some(escape(&format::pairs(&check.parameters)))),
+        ("Promise", Some(escape(&check.promise))),
+        ("Estimate", Some(estimate(check))),
+        ("Distance", Track::new(checked).distance_in_words()),
+        ("p-value", Some(level.to_string())),
+        ("Tolerance", check.tolerance.as_deref().map(mathml)),
+        ("Trials", Some(escape(&check.counted()))),
+        ("Stopping", check.stopping().as_deref().map(escape)),
+        ("Reach", (!check.reach.is_empty()).then(|| escape(&check.reach))),
+        ("Witness", (!check.witness.is_empty()).then(|| escape(&format::pairs(&check.witness)))),
+        ("Seed, time", Some(format!("{}, {:.2} s", check.seed, check.wall_s))),
+    ];
+    for (name, text) in entries.into_iter().filter_map(|(name, text)| Some((name, text?))) {
+        put!(page, "<dt>{name}</dt><dd>{text}</dd>");
     }
-    put!(page, "<dt>p-value</dt><dd>{level}</dd>");
-    if let Some(tolerance) = &check.tolerance {
-        put!(page, "<dt>Tolerance</dt><dd>{}</dd>", mathml(tolerance));
-    }
-    put!(page, "<dt>Trials</dt><dd>{}</dd>", escape(&check.counted()));
-    if let Some(stopping) = check.stopping() {
-        put!(page, "<dt>Stopping</dt><dd>{}</dd>", escape(&stopping));
-    }
-    if !check.reach.is_empty() {
-        put!(page, "<dt>Reach</dt><dd>{}</dd>", escape(&check.reach));
-    }
-    if !check.witness.is_empty() {
-        put!(page, "<dt>Witness</dt><dd>{}</dd>", escape(&format::pairs(&check.witness)));
-    }
-    put!(page, "<dt>Seed, time</dt><dd>{}, {:.2} s</dd>", check.seed, check.wall_s);
     made_by(page, &checked.origin);
 }
 

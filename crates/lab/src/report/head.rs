@@ -26,10 +26,10 @@ pub fn open(title: &str, links: &Links) -> String {
         true => format!("<link rel=\"stylesheet\" href=\"{STYLE_FILE}\">"),
         false => format!("<style>{CARD}{STYLE}</style>"),
     };
-    let title = escape(title);
     format!(
         "{START}\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n{style}</head>\n<body>\n"
+         <title>{}</title>\n{style}</head>\n<body>\n",
+        escape(title)
     )
 }
 
@@ -139,9 +139,8 @@ fn origin(page: &mut String, report: &Report) {
         ("Machine", escape(&here.machine)),
         ("Written", format!("{} (UTC)", today())),
     ];
-    for (origin, count) in report.origins() {
-        entries.push(("Verdicts", format!("{count} by {}", escape(&origin))));
-    }
+    let verdicts = |(origin, count): (String, usize)| ("Verdicts", format!("{count} by {}", escape(&origin)));
+    entries.extend(report.origins().into_iter().map(verdicts));
     let entries: String = entries.into_iter().map(|(name, text)| format!("<dt>{name}</dt><dd>{text}</dd>\n")).collect();
     put!(page, "<dl class=\"run\">{entries}</dl>");
 }

@@ -60,10 +60,7 @@ pub fn estimate(check: &CheckReport) -> String {
     if check.informative == 0 && e.level < 1.0 {
         return "none: no trial was informative".into();
     }
-    let how = match e.level {
-        1.0 => "computed".to_string(),
-        level => format!("{} %", number(100.0 * level)),
-    };
+    let how = if e.level == 1.0 { "computed".to_string() } else { format!("{} %", number(100.0 * e.level)) };
     let (value, low, high) = (number(e.value), number(e.low), number(e.high));
     format!("{value} <small class=\"number\">[{low}, {high}] {how}</small>")
 }

@@ -2,6 +2,7 @@
 
 use super::{Checked, Picture, Report, escape};
 use crate::claim::Paper;
+use itertools::iproduct;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Page of a site for the figures of no paper.
@@ -22,14 +23,9 @@ impl Links {
     pub fn new(report: &Report) -> Self {
         let claims = report.checks.iter().map(|checked| checked.report.claim.clone());
         let figures = report.pictures.iter().map(|picture| format!("figure-{}", picture.figure.name));
-        let mut pairs = vec![];
-        for (f, picture) in report.pictures.iter().enumerate() {
-            for (c, checked) in report.checks.iter().enumerate() {
-                if belongs(picture, checked) {
-                    pairs.push((c, f));
-                }
-            }
-        }
+        let places = iproduct!(0..report.pictures.len(), 0..report.checks.len());
+        let related = places.filter(|(f, c)| belongs(&report.pictures[*f], &report.checks[*c]));
+        let pairs = related.map(|(f, c)| (c, f)).collect();
         Links { site: false, claims: distinct(claims), figures: distinct(figures), pairs }
     }
 
@@ -43,7 +39,6 @@ impl Links {
         self.claims.get(claim).map_or("", String::as_str)
     }
 
-    /// Returns the anchor of a figure.
     pub fn figure(&self, figure: usize) -> &str {
         self.figures.get(figure).map_or("", String::as_str)
     }
@@ -54,23 +49,19 @@ impl Links {
         format!("{}.csv", anchor.strip_prefix("figure-").unwrap_or(anchor))
     }
 
-    /// Returns the address of a claim.
     pub fn claim_address(&self, claim: usize) -> String {
         let anchor = self.claim(claim);
         if self.site { format!("{anchor}.html") } else { format!("#{anchor}") }
     }
 
-    /// Returns the address of a paper.
     pub fn paper_address(&self, paper: &Paper) -> String {
         if self.site { format!("paper-{}.html", paper.key) } else { format!("#paper-{}", paper.key) }
     }
 
-    /// Writes a link to a claim.
     pub fn to_claim(&self, report: &Report, claim: usize) -> String {
         link(&self.claim_address(claim), &report.checks[claim].report.claim)
     }
 
-    /// Writes a link to a figure.
     pub fn to_figure(&self, report: &Report, figure: usize) -> String {
         let (picture, anchor) = (&report.pictures[figure], self.figure(figure));
         let page = match picture.source {
@@ -81,7 +72,6 @@ impl Links {
         link(&format!("{page}#{anchor}"), &picture.figure.name)
     }
 
-    /// Writes a link to a paper.
     pub fn to_paper(&self, paper: &Paper) -> String {
         link(&self.paper_address(paper), &paper.cite())
     }
@@ -92,12 +82,10 @@ impl Links {
         link(&format!("{page}#figures-{}", paper.key), words)
     }
 
-    /// Iterates over the figures of a claim.
     pub fn figures_of(&self, claim: usize) -> impl Iterator<Item = usize> {
         self.pairs.iter().filter(move |(c, _)| *c == claim).map(|(_, f)| *f)
     }
 
-    /// Iterates over the claims of a figure.
     pub fn claims_of(&self, figure: usize) -> impl Iterator<Item = usize> {
         self.pairs.iter().filter(move |(_, f)| *f == figure).map(|(c, _)| *c)
     }

@@ -91,12 +91,10 @@ fn progress(page: &mut String, run: &RunUnderWay) {
         [training] => format!("step {} of {}, ", training.curve.step(), training.curve.steps),
         several => format!("{} trainings, ", several.len()),
     };
+    let (id, folder, grown) = (escape(id), escape(&folder.display().to_string()), time(run.grown));
     put!(
         page,
-        "<p><strong>{}</strong> in <code>{}</code>, running: {step}{rows} of {wanted} rows, as of {}.</p>",
-        escape(id),
-        escape(&folder.display().to_string()),
-        time(run.grown)
+        "<p><strong>{id}</strong> in <code>{folder}</code>, running: {step}{rows} of {wanted} rows, as of {grown}.</p>"
     );
     if run.stale {
         put!(

@@ -82,27 +82,22 @@ impl<'a> Parser<'a> {
 
     fn argument_after(&mut self) -> Option<String> {
         self.rest.next();
-        self.argument()
+        Some(self.argument())
     }
 
     /// Converts a group or a single atom to one element.
-    fn argument(&mut self) -> Option<String> {
-        self.atom().or(Some("<mrow></mrow>".into()))
+    fn argument(&mut self) -> String {
+        self.atom().unwrap_or_else(|| "<mrow></mrow>".into())
     }
 
     /// Converts one element; None at the end of the group.
     fn atom(&mut self) -> Option<String> {
         self.skip_space();
-        let c = *self.rest.peek()?;
-        if c == '}' {
-            self.rest.next();
-            return None;
-        }
-        if c.is_ascii_digit() {
+        if self.rest.peek()?.is_ascii_digit() {
             return Some(self.number());
         }
-        self.rest.next();
-        Some(match c {
+        Some(match self.rest.next()? {
+            '}' => return None,
             '{' => format!("<mrow>{}</mrow>", self.row()),
             '\\' => self.command(),
             '\'' => "<mo>′</mo>".into(),
@@ -119,9 +114,7 @@ impl<'a> Parser<'a> {
         let mut digits = String::new();
         while let Some(c) = self.rest.peek().copied() {
             // A full stop belongs to the number only when a digit follows it.
-            let mut ahead = self.rest.clone();
-            ahead.next();
-            let inside = c == '.' && ahead.peek().is_some_and(char::is_ascii_digit);
+            let inside = c == '.' && self.rest.clone().nth(1).is_some_and(|next| next.is_ascii_digit());
             if !(c.is_ascii_digit() || inside) {
                 break;
             }
@@ -132,27 +125,20 @@ impl<'a> Parser<'a> {
     }
 
     fn command(&mut self) -> String {
-        let mut name = String::new();
-        while let Some(c) = self.rest.peek().copied().filter(char::is_ascii_alphabetic) {
-            name.push(c);
-            self.rest.next();
-        }
+        let name: String = std::iter::from_fn(|| self.rest.next_if(char::is_ascii_alphabetic)).collect();
         if name.is_empty() {
             return self.escaped_sign();
         }
-        let mut argument = || self.argument().unwrap_or_default();
+        let accented = |letter: String, accent: char| format!("<mover>{letter}<mo>{accent}</mo></mover>");
         match name.as_str() {
-            "frac" | "tfrac" | "dfrac" => {
-                let (above, below) = (argument(), argument());
-                format!("<mfrac>{above}{below}</mfrac>")
-            }
-            "sqrt" => format!("<msqrt>{}</msqrt>", argument()),
+            "frac" | "tfrac" | "dfrac" => format!("<mfrac>{}{}</mfrac>", self.argument(), self.argument()),
+            "sqrt" => format!("<msqrt>{}</msqrt>", self.argument()),
             "text" | "mathrm" | "operatorname" | "textbf" | "mbox" => self.words(),
             "mathbb" | "mathbf" | "mathcal" | "boldsymbol" | "bm" | "mathsf" => self.alphabet(&name),
-            "hat" | "widehat" => format!("<mover>{}<mo>^</mo></mover>", argument()),
-            "tilde" | "widetilde" => format!("<mover>{}<mo>~</mo></mover>", argument()),
-            "bar" | "overline" => format!("<mover>{}<mo>¯</mo></mover>", argument()),
-            "dot" => format!("<mover>{}<mo>˙</mo></mover>", argument()),
+            "hat" | "widehat" => accented(self.argument(), '^'),
+            "tilde" | "widetilde" => accented(self.argument(), '~'),
+            "bar" | "overline" => accented(self.argument(), '¯'),
+            "dot" => accented(self.argument(), '˙'),
             // Fences stretch by themselves in MathML; an invisible one is a full stop.
             "left" | "right" | "big" | "Big" | "bigl" | "bigr" => self.fence(),
             name => symbol(name),
@@ -171,27 +157,21 @@ impl<'a> Parser<'a> {
 
     fn fence(&mut self) -> String {
         self.skip_space();
-        if self.rest.peek() == Some(&'.') {
-            self.rest.next();
-            return String::new();
-        }
-        self.atom().unwrap_or_default()
+        if self.rest.next_if_eq(&'.').is_some() { String::new() } else { self.atom().unwrap_or_default() }
     }
 
     /// Returns the characters of a group without converting them.
     fn raw(&mut self) -> String {
         self.skip_space();
-        if self.rest.peek() != Some(&'{') {
+        if self.rest.next_if_eq(&'{').is_none() {
             return self.rest.next().map(String::from).unwrap_or_default();
         }
-        self.rest.next();
         self.rest.by_ref().take_while(|c| *c != '}').collect()
     }
 
     fn words(&mut self) -> String {
         let words = self.raw();
-        let tag = if words.contains(' ') { "mtext" } else { "mi" };
-        let upright = if tag == "mi" { " mathvariant=\"normal\"" } else { "" };
+        let (tag, upright) = if words.contains(' ') { ("mtext", "") } else { ("mi", " mathvariant=\"normal\"") };
         format!("<{tag}{upright}>{}</{tag}>", escape(&words))
     }
 
@@ -228,8 +208,8 @@ impl<'a> Parser<'a> {
 
 fn symbol(name: &str) -> String {
     match symbol_of(name) {
+        // A function name: upright, and its own word.
         Some(sign) if sign.chars().all(char::is_alphabetic) && sign.len() > 2 => {
-            // A function name: upright, and its own word.
             format!("<mi>{sign}</mi><mspace width=\"0.15em\"/>")
         }
         Some(sign) if sign.chars().all(char::is_alphabetic) => format!("<mi>{sign}</mi>"),

@@ -116,8 +116,7 @@ impl Report<'_> {
     fn origins(&self) -> Vec<(String, usize)> {
         let name = |origin: &Origin| format!("attnlab {} on {}", origin.version, origin.machine);
         let mut counts: Vec<(String, usize)> = vec![];
-        for checked in self.checks {
-            let name = name(&checked.origin);
+        for name in self.checks.iter().map(|checked| name(&checked.origin)) {
             match counts.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, count)) => *count += 1,
                 None => counts.push((name, 1)),
@@ -129,8 +128,7 @@ impl Report<'_> {
 
     /// Iterates over the mutants of a claim that ran with its check.
     fn mutants_of(&self, check: &CheckReport) -> impl Iterator<Item = &MutantResult> {
-        let same = |m: &&MutantResult| m.claim == check.claim && m.first.report.seed == check.seed;
-        self.mutants.iter().filter(same)
+        self.mutants.iter().filter(|m| m.claim == check.claim && m.first.report.seed == check.seed)
     }
 }
 
@@ -163,9 +161,7 @@ fn page(report: &Report, first: &str) -> Result<String> {
     page.push_str(first);
     head::summary(&mut page, report, &levels);
     section::contents(&mut page, report, &links, &sections);
-    for table in report.tables {
-        plain_table(&mut page, table);
-    }
+    report.tables.iter().for_each(|table| plain_table(&mut page, table));
     section::papers(&mut page, report, &links, &sections, &levels)?;
     if let Some(summary) = report.audit {
         audit::section(&mut page, summary);
@@ -210,8 +206,7 @@ fn plain_table(page: &mut String, table: &Table) {
         return;
     }
     let row = |cells: &[String], tag: &str| -> String {
-        let cell = |text: &String| format!("<{tag}>{}</{tag}>", escape(text));
-        cells.iter().map(cell).collect()
+        cells.iter().map(|text| format!("<{tag}>{}</{tag}>", escape(text))).collect()
     };
     put!(page, "<div class=\"wide\" tabindex=\"0\"><table><thead><tr>{}</tr></thead><tbody>", row(&table.header, "th"));
     for cells in &table.rows {

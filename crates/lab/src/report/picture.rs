@@ -11,9 +11,6 @@ use std::fmt::Write;
 const MAX_CSV_BYTES: usize = 32 << 10;
 
 /// Writes the figure at place `f` of the report.
-///
-/// # Errors
-/// When the figure cannot be drawn.
 pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Result<()> {
     let picture = &report.pictures[f];
     let figure = &picture.figure;
@@ -41,9 +38,7 @@ pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Resu
         put!(page, "<dt>Source</dt><dd>{}, {}</dd>", links.to_paper(source.paper), escape(source.place));
     }
     put!(page, "<dt>Seed</dt><dd>{}</dd>", picture.seed);
-    for origin in &picture.origins {
-        made_by(page, origin);
-    }
+    picture.origins.iter().for_each(|origin| made_by(page, origin));
     put!(page, "</dl></figcaption></figure>");
     Ok(())
 }

@@ -130,9 +130,8 @@ pub fn restore(row: &Row, catalogue: &Catalogue) -> Result<Found> {
         return Ok(Found::Claim(restored(claim, row, &data)?));
     }
     let variants = claim.mutants();
-    let Some(variant) = variants.iter().find(|m| m.name == mutant) else {
-        return Err(problem(format!("{id} has no mutant '{mutant}'")));
-    };
+    let variant = variants.iter().find(|m| m.name == mutant);
+    let variant = variant.ok_or_else(|| problem(format!("{id} has no mutant '{mutant}'")))?;
     let mut first = restored(&variant.claim, row, &data)?;
     first.origin.command = format!("attnlab check {id} --mutants --seed {}", row.seed);
     Ok(Found::Mutant(MutantResult {
@@ -175,10 +174,9 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, data: &Kept) -> Result<Checked> {
         wall_s: data.wall_s,
         version: env!("CARGO_PKG_VERSION"),
     };
-    let origin =
-        Origin { command: check_command(&**claim, &report), version: row.build.clone(), machine: data.machine.clone() };
-    let claim = claim.clone();
-    Ok(Checked { report, claim, origin })
+    let command = check_command(&**claim, &report);
+    let origin = Origin { command, version: row.build.clone(), machine: data.machine.clone() };
+    Ok(Checked { report, claim: claim.clone(), origin })
 }
 
 impl Checked {
@@ -205,24 +203,14 @@ impl MutantResult {
 
 /// Returns the command that repeats the check; it sets the parameters that differ from the defaults.
 fn check_command(claim: &dyn Claim, report: &CheckReport) -> String {
-    let mut command = format!("attnlab check {} --seed {}", report.claim, report.seed);
     let (set, trials) = given(claim, report);
-    for (name, value) in &set {
-        command.push_str(&format!(" --set {}", quoted(&format!("{name}={value}"))));
-    }
-    if let Some(trials) = trials {
-        command.push_str(&format!(" --trials {trials}"));
-    }
-    if !report.looks.is_empty() {
-        command.push_str(" --until-decided");
-    }
-    if let Some(level) = given_level(report) {
-        command.push_str(&format!(" --level {level}"));
-    }
-    if report.beyond_hypotheses {
-        command.push_str(" --beyond-hypotheses");
-    }
-    command
+    let mut parts = vec![format!("attnlab check {} --seed {}", report.claim, report.seed)];
+    parts.extend(set.iter().map(|(name, value)| format!("--set {}", quoted(&format!("{name}={value}")))));
+    parts.extend(trials.map(|trials| format!("--trials {trials}")));
+    parts.extend((!report.looks.is_empty()).then(|| "--until-decided".to_string()));
+    parts.extend(given_level(report).map(|level| format!("--level {level}")));
+    parts.extend(report.beyond_hypotheses.then(|| "--beyond-hypotheses".to_string()));
+    parts.join(" ")
 }
 
 /// Returns what follows the `#` of the page in a browser (docs/page.md) that repeats the check: a query, percent-encoded. A check
@@ -244,16 +232,11 @@ pub(super) fn check_link(checked: &Checked) -> String {
 
 /// Encodes what is no letter, digit or one of - . _ ~ by its bytes.
 fn encoded(text: &str) -> String {
-    let mut written = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => written.push(byte.into()),
-            _ => {
-                let _ = write!(written, "%{byte:02X}");
-            }
-        }
-    }
-    written
+    let sign = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(sign).collect()
 }
 
 /// Returns the parameters of a check that differ from the defaults, and its number of trials where that does.

@@ -11,7 +11,6 @@ use std::fmt::Write;
 
 /// Claims and figures of one paper, by their places in the report.
 pub struct Section {
-    /// The paper.
     pub paper: &'static Paper,
     claims: Vec<usize>,
     figures: Vec<usize>,
@@ -53,7 +52,6 @@ pub fn subjects(sections: &[Section]) -> Vec<&'static str> {
     subjects
 }
 
-/// Returns the anchor of a subject.
 fn anchor(subject: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() { c } else { '-' };
     format!("subject-{}", subject.chars().map(plain).collect::<String>())
@@ -66,18 +64,16 @@ pub fn contents(page: &mut String, report: &Report, links: &Links, sections: &[S
     }
     put!(page, "<nav id=\"contents\" aria-label=\"Contents\"><ul>");
     for section in sections {
-        let figures = section.figures.len();
-        let mut parts = vec![];
-        for kind in VerdictKind::ALL {
-            match section.claims.iter().filter(|i| report.checks[**i].report.verdict == kind).count() {
-                0 => {}
-                count => parts.push(marked(kind, &count.to_string())),
-            }
-        }
+        let claims_of = |kind: VerdictKind| {
+            section.claims.iter().filter(move |i| report.checks[**i].report.verdict == kind).count()
+        };
+        let counts = VerdictKind::ALL.map(|kind| (kind, claims_of(kind))).into_iter().filter(|(_, count)| *count > 0);
+        let mut parts: Vec<String> = counts.map(|(kind, count)| marked(kind, &count.to_string())).collect();
+        let [figures, claims] = [&section.figures, &section.claims].map(|places| places.len() as u64);
         if figures > 0 {
-            parts.push(links.to_figures(section.paper, &counted(figures as u64, "figure")));
+            parts.push(links.to_figures(section.paper, &counted(figures, "figure")));
         }
-        let (paper, claims) = (links.to_paper(section.paper), counted(section.claims.len() as u64, "claim"));
+        let (paper, claims) = (links.to_paper(section.paper), counted(claims, "claim"));
         put!(page, "<li>{paper} <small>{claims}: {}</small></li>", parts.join(" "));
     }
     put!(page, "</ul>");
@@ -90,9 +86,6 @@ pub fn contents(page: &mut String, report: &Report, links: &Links, sections: &[S
 }
 
 /// Writes the sections of all papers, then the figures of none.
-///
-/// # Errors
-/// When a figure cannot be drawn.
 pub fn papers(page: &mut String, report: &Report, links: &Links, sections: &[Section], levels: &[Level]) -> Result<()> {
     for section in sections {
         page.push_str(&begun(section));
@@ -130,16 +123,11 @@ pub fn rows(page: &mut String, report: &Report, links: &Links, section: &Section
         put!(page, "<p class=\"about\">{}</p>", links.to_figures(section.paper, "figures"));
     }
     put!(page, "<div class=\"claims\">");
-    for i in &section.claims {
-        card::claim(page, report, links, *i, &levels[*i]);
-    }
+    section.claims.iter().for_each(|i| card::claim(page, report, links, *i, &levels[*i]));
     put!(page, "</div>");
 }
 
 /// Writes the figures of a paper.
-///
-/// # Errors
-/// When a figure cannot be drawn.
 pub fn figures(page: &mut String, report: &Report, links: &Links, section: &Section) -> Result<()> {
     if !section.figures.is_empty() {
         put!(page, "<h3 id=\"figures-{}\">Figures</h3>", escape(section.paper.key));
@@ -148,9 +136,6 @@ pub fn figures(page: &mut String, report: &Report, links: &Links, section: &Sect
 }
 
 /// Writes the figures that belong to no paper.
-///
-/// # Errors
-/// When a figure cannot be drawn.
 pub fn figures_of_no_paper(page: &mut String, report: &Report, links: &Links) -> Result<()> {
     let of_no_paper = |f: &usize| report.pictures[*f].source.is_none();
     let others: Vec<usize> = (0..report.pictures.len()).filter(of_no_paper).collect();
@@ -189,6 +174,5 @@ pub fn index(page: &mut String, report: &Report, links: &Links, sections: &[Sect
 }
 
 fn list(page: &mut String, links: impl Iterator<Item = String>) {
-    let items: String = links.map(|link| format!("<li>{link}</li>")).collect();
-    put!(page, "<ul class=\"ids\">{items}</ul>");
+    put!(page, "<ul class=\"ids\">{}</ul>", links.map(|link| format!("<li>{link}</li>")).collect::<String>());
 }

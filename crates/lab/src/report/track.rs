@@ -26,7 +26,6 @@ pub struct Track {
 }
 
 impl Track {
-    /// Lays out the track of a check.
     pub fn new(checked: &Checked) -> Self {
         let report = &checked.report;
         let (promised, share) = range(checked);
@@ -54,7 +53,6 @@ impl Track {
         }
     }
 
-    /// Says the distance in words.
     pub fn distance_in_words(&self) -> Option<String> {
         let distance = self.distance()?;
         let side = if distance > 0.0 { "outside" } else { "inside" };
@@ -113,9 +111,8 @@ impl Track {
     /// Returns the place of a value in percent of the width; values beyond an end are placed at the end.
     fn place(&self, x: f64) -> f64 {
         let [low, high] = self.ends;
-        let inner = 1.0 - 2.0 * MARGIN;
         let t = ((x - low) / (high - low)).clamp(-MARGIN, 1.0 + MARGIN);
-        100.0 * (MARGIN + inner * t).clamp(0.0, 1.0)
+        100.0 * (MARGIN + (1.0 - 2.0 * MARGIN) * t).clamp(0.0, 1.0)
     }
 
     fn percent(&self, x: f64) -> String {

@@ -1,8 +1,7 @@
 //! Legends: entries that belong to one panel stand under it, the others at the bottom of the figure.
 
-use super::super::field::{Arrows, Contour};
 use super::super::heat;
-use super::super::model::{Figure, Marker, Panel, Series, Stroke};
+use super::super::model::{Figure, Marker, Panel, Stroke};
 use super::super::style::{Colour, TEXT};
 use super::super::text;
 use super::{BETWEEN, Frame, GAP, MARGIN, ROW, SAMPLE};
@@ -13,13 +12,10 @@ const MOST_COMMON: usize = 6;
 /// An entry of the legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Text of the entry.
     pub label: String,
     /// Index into the palette of `style`; None for a reference line.
     pub colour: Option<usize>,
-    /// The line.
     pub stroke: Stroke,
-    /// The marker.
     pub marker: Marker,
     /// Flag: the series has a band.
     pub band: bool,
@@ -76,11 +72,8 @@ impl Legends {
     /// Returns the height of the legends under these panels (pt).
     pub fn height(&self, panels: std::ops::Range<usize>) -> f64 {
         let own = self.own.iter().skip(panels.start).take(panels.len());
-        let rows = own.map(|entries| rows(entries, self.cell));
-        match rows.max() {
-            None | Some(0) => 0.0,
-            Some(rows) => rows as f64 * ROW + 0.3 * TEXT,
-        }
+        let rows = own.map(|entries| rows(entries, self.cell)).max().unwrap_or(0);
+        if rows == 0 { 0.0 } else { rows as f64 * ROW + 0.3 * TEXT }
     }
 
     /// Places the entries of panel `i` under its frame from `top` down; `cell_left` is the left end of its
@@ -98,8 +91,7 @@ impl Legends {
     pub fn place_common(&mut self, width: f64, top: f64) -> f64 {
         let room = width - 2.0 * MARGIN;
         let columns = columns(&self.common, room);
-        let left = (width - total(&columns)) / 2.0;
-        arrange(&mut self.common, &columns, (left, top));
+        arrange(&mut self.common, &columns, ((width - total(&columns)) / 2.0, top));
         rows(&self.common, room) as f64 * ROW
     }
 
@@ -137,9 +129,17 @@ fn rows(entries: &[Entry], room: f64) -> usize {
 
 /// Returns the entries of one panel.
 fn entries_of(panel: &Panel) -> impl Iterator<Item = Entry> {
-    let series = panel.series.iter().filter(|s| !s.unlisted).map(entry_of);
-    let contours = panel.contours.iter().map(contour_entry);
-    let arrows = panel.arrows.iter().map(arrows_entry);
+    let series = panel.series.iter().filter(|s| !s.unlisted).map(|s| Entry {
+        colour: Some(s.colour),
+        stroke: s.stroke,
+        marker: s.marker,
+        band: s.band && s.points.iter().any(|p| p.interval.is_some()),
+        ..plain_entry(&s.label)
+    });
+    let contours = panel.contours.iter();
+    let contours = contours.map(|c| Entry { colour: Some(c.colour), stroke: c.stroke, ..plain_entry(&c.label) });
+    let arrows = panel.arrows.iter();
+    let arrows = arrows.map(|a| Entry { colour: Some(a.colour), arrow: true, ..plain_entry(&a.label) });
     let rules = panel.rules.iter().filter(|rule| !rule.written);
     let rules = rules.map(|rule| Entry { stroke: Stroke::Dotted, colour: None, ..plain_entry(&rule.label) });
     let hatching = panel.heat.iter().filter_map(|heat| {
@@ -153,13 +153,11 @@ fn entries_of(panel: &Panel) -> impl Iterator<Item = Entry> {
 /// of even length.
 fn legend_columns(wide: &[f64], room: f64) -> Vec<f64> {
     let of = |columns: usize| -> Vec<f64> {
-        let column = |c: usize| wide.iter().skip(c).step_by(columns).copied().fold(0.0, f64::max);
-        (0..columns).map(column).collect()
+        (0..columns).map(|c| wide.iter().skip(c).step_by(columns).copied().fold(0.0, f64::max)).collect()
     };
     let fits = |columns: &usize| of(*columns).iter().sum::<f64>() + BETWEEN * (columns - 1) as f64 <= room;
     let most = (1..=wide.len()).rev().find(fits).unwrap_or(1);
-    let rows = wide.len().div_ceil(most);
-    let even = wide.len().div_ceil(rows);
+    let even = wide.len().div_ceil(wide.len().div_ceil(most));
     of(if fits(&even) { even } else { most })
 }
 
@@ -177,27 +175,9 @@ fn plain_entry(label: &str) -> Entry {
     }
 }
 
-fn entry_of(series: &Series) -> Entry {
-    Entry {
-        colour: Some(series.colour),
-        stroke: series.stroke,
-        marker: series.marker,
-        band: series.band && series.points.iter().any(|p| p.interval.is_some()),
-        ..plain_entry(&series.label)
-    }
-}
-
-fn contour_entry(contour: &Contour) -> Entry {
-    Entry { colour: Some(contour.colour), stroke: contour.stroke, ..plain_entry(&contour.label) }
-}
-
-fn arrows_entry(arrows: &Arrows) -> Entry {
-    Entry { colour: Some(arrows.colour), arrow: true, ..plain_entry(&arrows.label) }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::super::model::Axis;
+    use super::super::super::model::{Axis, Rule, Series};
     use super::super::super::point::Point;
     use super::super::layout;
     use super::*;
@@ -230,8 +210,7 @@ mod tests {
     fn few_entries_stand_in_one_legend() {
         let laid_figure = figure(&[&["a", "b"], &["c"]]);
         let laid = layout(&laid_figure).unwrap();
-        let heights: Vec<f64> = laid.legend.iter().map(|e| e.at.1).collect();
-        assert!(heights.iter().all(|y| *y == heights[0]), "{heights:?}");
+        assert!(laid.legend.iter().all(|e| e.at.1 == laid.legend[0].at.1), "{:?}", laid.legend);
     }
 
     #[test]
@@ -240,15 +219,13 @@ mod tests {
         let figure = figure(&[&["a", "b", "c", &long], &["d", "e", "f"]]);
         let laid = layout(&figure).unwrap();
         let lowest = laid.legend.iter().map(|e| e.at.1).fold(0.0, f64::max);
-        let entry = laid.legend.iter().find(|e| e.label == long).unwrap();
-        assert_eq!(entry.at.1, lowest);
+        assert_eq!(laid.legend.iter().find(|e| e.label == long).unwrap().at.1, lowest);
     }
 
     #[test]
     fn notes_follow_each_other_and_break_at_the_width() {
         let mut figure = figure(&[&["a"], &["b"], &["c"]]);
-        figure.panels[1].note = "quick size".into();
-        figure.panels[2].note = "quick size".into();
+        figure.panels[1..].iter_mut().for_each(|panel| panel.note = "quick size".into());
         let figure = figure.noted(&"several words ".repeat(20));
         let laid = layout(&figure).unwrap();
         assert!(laid.note.len() > 1);
@@ -261,14 +238,11 @@ mod tests {
     fn squares_frames_and_leaves_unlisted_labels_out() {
         let mut figure = figure(&[&["a"], &["b"]]);
         figure.panels[0].square = true;
-        let unlisted = Series::measured("c", 0, vec![]).unlisted();
-        figure.panels[1].series.push(unlisted);
-        let rule = super::super::super::model::Rule::vertical("stage 2", 0.5).written();
-        figure.panels[1].rules.push(rule);
+        figure.panels[1].series.push(Series::measured("c", 0, vec![]).unlisted());
+        figure.panels[1].rules.push(Rule::vertical("stage 2", 0.5).written());
         let laid = layout(&figure).unwrap();
-        for panel in &laid.panels {
-            let frame = panel.frame;
-            let (wide, high) = (frame.right - frame.left, frame.bottom - frame.top);
+        for Frame { left, top, right, bottom } in laid.panels.iter().map(|panel| panel.frame) {
+            let (wide, high) = (right - left, bottom - top);
             assert!((wide - high).abs() < 1e-9);
         }
         assert_eq!(laid.legend.len(), 2);
