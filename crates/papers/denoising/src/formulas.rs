@@ -80,8 +80,7 @@ fn linear_formulas() -> Vec<Formula> {
             schema: || {
                 let parameters = vec![AXIS_VARIANCES.required(), context(), NOISE_VARIANCE.required()];
                 with_gamma(parameters, |p| {
-                    let variances = p.get(AXIS_VARIANCES);
-                    linear::best_gamma(&variances, p.real(CONTEXT), p.get(NOISE_VARIANCE))
+                    linear::best_gamma(&p.get(AXIS_VARIANCES), p.real(CONTEXT), p.get(NOISE_VARIANCE))
                 })
             },
             value: |p| attention_mse(p, &p.get(AXIS_VARIANCES)),
@@ -147,10 +146,7 @@ fn sphere_formulas() -> Vec<Formula> {
             doc: "loss of linear attention on a sphere at gamma = alpha beta and finite L",
             source: "Denoising Eq. (3), derived in attnlab_denoising::theory::sphere",
             schema: || with_gamma(sphere_and_context(), best_sphere_gamma),
-            value: |p| {
-                let (context, gamma) = (p.real(CONTEXT), p.get(GAMMA));
-                with_sphere(p, |d, r, s| sphere::linear_attention_mse(d, context, r, s, gamma))
-            },
+            value: |p| with_sphere(p, |d, r, s| sphere::linear_attention_mse(d, p.real(CONTEXT), r, s, p.get(GAMMA))),
         },
     ]
 }
@@ -176,13 +172,9 @@ fn cluster_formulas() -> Vec<Formula> {
             doc: "Bayes loss of two clusters of equal variance at opposite points of norm R",
             source: "Denoising Proposition 1, derived in attnlab_denoising::theory::mixture",
             schema: || {
-                vec![
-                    AMBIENT.within(Domain::Whole(1, MOST_DIM)).required(),
-                    RADIUS.required(),
-                    WEIGHT.required(),
-                    CLUSTER_VARIANCE.required(),
-                    NOISE_VARIANCE.required(),
-                ]
+                let n = AMBIENT.within(Domain::Whole(1, MOST_DIM)).required();
+                let reals = [RADIUS, WEIGHT, CLUSTER_VARIANCE, NOISE_VARIANCE].map(|q| q.required());
+                [n].into_iter().chain(reals).collect()
             },
             value: |p| {
                 let (s0, sz) = (p.get(CLUSTER_VARIANCE), p.get(NOISE_VARIANCE));
@@ -212,8 +204,7 @@ fn cluster_formulas() -> Vec<Formula> {
                     radius: p.get(RADIUS),
                 };
                 let x = Array1::from(p.get(QUERY));
-                let mean = clusters.posterior_mean(x.view(), p.get(NOISE_VARIANCE))?;
-                Ok(json!(mean.to_vec()))
+                Ok(json!(clusters.posterior_mean(x.view(), p.get(NOISE_VARIANCE))?.to_vec()))
             },
         },
     ]
@@ -239,9 +230,8 @@ fn subspace_and_context() -> Schema {
 }
 
 fn sphere_dim() -> Spec {
-    let dim = DIM.within(Domain::Whole(0, MOST_DIM));
     let meaning = "dimension of the sphere (the circle has 1), which lies in d + 1 dimensions";
-    dim.meaning(meaning).required()
+    DIM.within(Domain::Whole(0, MOST_DIM)).meaning(meaning).required()
 }
 
 fn sphere_and_noise() -> Schema {
@@ -275,13 +265,11 @@ fn best_gamma(p: &Params) -> f64 {
 }
 
 fn best_sphere_gamma(p: &Params) -> f64 {
-    let (d, context) = (p.get(DIM), p.real(CONTEXT));
-    sphere::best_linear_gamma(d, context, p.get(RADIUS), p.get(NOISE_VARIANCE))
+    sphere::best_linear_gamma(p.get(DIM), p.real(CONTEXT), p.get(RADIUS), p.get(NOISE_VARIANCE))
 }
 
 fn attention_mse(p: &Params, variances: &[f64]) -> Result<Value> {
-    let (context, noise) = (p.real(CONTEXT), p.get(NOISE_VARIANCE));
-    Ok(linear::attention_mse(variances, context, noise, p.get(GAMMA)).into())
+    Ok(linear::attention_mse(variances, p.real(CONTEXT), p.get(NOISE_VARIANCE), p.get(GAMMA)).into())
 }
 
 fn with_subspace(p: &Params, f: impl Fn(usize, f64, f64) -> f64) -> Result<Value> {
@@ -298,8 +286,7 @@ fn mixture(p: &Params, weight: Weight) -> Result<Value> {
     let x = Array1::from(p.get(QUERY));
     let mean = clusters.posterior_mean(x.view(), p.get(NOISE_VARIANCE), weight)?;
     if mean.iter().any(|m| !m.is_finite()) {
-        let message = "the posterior is not finite at these parameters";
-        return Err(Error::undefined(message));
+        return Err(Error::undefined("the posterior is not finite at these parameters"));
     }
     Ok(json!(mean.to_vec()))
 }

@@ -1,13 +1,12 @@
 //! The loss of softmax attention with scaled identities, $W_{PV} = \alpha I$, $W_{KQ} = \beta I$, over
 //! a set of prompts: the landscape of Denoising Fig. 6.
 //!
-//! With $v_\beta = X\,\mathrm{softmax}(\beta X^T\tilde x)$ the loss is a quadratic in α,
-//! $\alpha^2\,\mathbb E\|v_\beta\|^2 - 2\alpha\,\mathbb E\langle v_\beta, x\rangle + \mathbb E\|x\|^2$, so
-//! that three means per β give a whole column of the landscape; and the scores $X^T\tilde x$ are the
-//! same for every β.
+//! With $v_\beta = X\,\mathrm{softmax}(\beta X^T\tilde x)$ the loss is a quadratic in α, $\alpha^2\,\mathbb
+//! E\|v_\beta\|^2 - 2\alpha\,\mathbb E\langle v_\beta, x\rangle + \mathbb E\|x\|^2$, so that three means per β give a
+//! whole column of the landscape; and the scores $X^T\tilde x$ are the same for every β.
 
 use crate::prompts::Prompt;
-use attnlab_core::error::{Error, Result, require};
+use attnlab_core::error::{Result, at_least, require};
 
 /// Prompts with their scores.
 #[derive(Clone, Debug)]
@@ -78,8 +77,7 @@ impl ScaleLandscape {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn new(prompts: Vec<Prompt>) -> Result<Self> {
-        let score = |p: &Prompt| p.context.t().dot(&p.query).to_vec();
-        let scores = prompts.iter().map(score).collect();
+        let scores = prompts.iter().map(|p| p.context.t().dot(&p.query).to_vec()).collect();
         Self::checked(prompts, scores)
     }
 
@@ -93,7 +91,7 @@ impl ScaleLandscape {
     }
 
     fn checked(prompts: Vec<Prompt>, scores: Vec<Vec<f64>>) -> Result<Self> {
-        require(!prompts.is_empty(), "prompts", 0, "must be a whole number >= 1")?;
+        at_least("prompts", prompts.len(), 1)?;
         Ok(ScaleLandscape { prompts, scores })
     }
 
@@ -131,10 +129,8 @@ impl ScaleLandscape {
     /// # Errors
     /// Unless 0 < low < high.
     pub fn minimum(&self, low: f64, high: f64) -> Result<ScaleMinimum> {
-        if !(low > 0.0 && low < high && high.is_finite()) {
-            let allowed = "must be two ends with 0 < low < high";
-            return Err(Error::invalid("beta", format!("{low}..{high}"), allowed));
-        }
+        let ends = low > 0.0 && low < high && high.is_finite();
+        require(ends, "beta", format!("{low}..{high}"), "must be two ends with 0 < low < high")?;
         let at = |log: f64| -> Result<(f64, Moments)> {
             let moments = self.moments(log.exp())?;
             Ok((moments.loss(moments.best_alpha()), moments))
@@ -173,12 +169,10 @@ impl ScaleLandscape {
     fn attend(&self, i: usize, beta: f64) -> Result<Vec<f64>> {
         let prompt = &self.prompts[i];
         let Some(scores) = self.scores.get(i) else {
-            let limit = prompt.prior.attention_limit(prompt.query.view(), beta)?;
-            return Ok(limit.to_vec());
+            return Ok(prompt.prior.attention_limit(prompt.query.view(), beta)?.to_vec());
         };
         require(beta.is_finite(), "beta", beta, "must be a finite number")?;
-        let top = |m: f64, s: &f64| f64::max(m, beta * s);
-        let largest = scores.iter().fold(f64::NEG_INFINITY, top);
+        let largest = scores.iter().fold(f64::NEG_INFINITY, |m, s| f64::max(m, beta * s));
         let (mut sum, mut v) = (0.0, vec![0.0; prompt.query.len()]);
         for (score, token) in scores.iter().zip(prompt.context.columns()) {
             let w = (beta * score - largest).exp();

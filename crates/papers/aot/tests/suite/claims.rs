@@ -1,6 +1,6 @@
 //! Claims away from their defaults, and their mutants.
 
-use attnlab_lab::catalogue::Catalogue;
+use crate::catalogue;
 use attnlab_lab::claim::VerdictKind::{Refuted, Supported};
 use attnlab_lab::run::{CheckOptions, Silent, check};
 use attnlab_lab::sheet_test::SheetTest;
@@ -18,12 +18,11 @@ fn every_mutant_falls_within_its_default_budget() {
 
 #[test]
 fn every_value_of_phi_is_an_identity() {
-    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let catalogue = catalogue();
     let claim = catalogue.claim("aot.mssa_is_mhsa").unwrap();
     for phi in attnlab_theory::attention::Phi::NAMES {
-        let set = json!({"phi": phi});
-        let report = check(&**claim, set.as_object().unwrap(), &CheckOptions::default(), &Silent);
-        assert_eq!(report.unwrap().verdict, Supported, "{phi}");
+        let set = json!({"phi": phi}).as_object().cloned().unwrap();
+        assert_eq!(check(&**claim, &set, &CheckOptions::default(), &Silent).unwrap().verdict, Supported, "{phi}");
     }
 }
 
@@ -34,10 +33,8 @@ fn claims_stand_where_their_mutants_fall() {
         for mutant in claim.mutants() {
             let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone()));
             let options = CheckOptions { trials: Some(2), beyond_hypotheses: true, ..CheckOptions::default() };
-            let report = check(&*claim, &set.collect(), &options, &Silent);
-            let verdict = report.map(|r| r.verdict);
-            let id = &claim.sheet().id;
-            assert!(!matches!(verdict, Ok(Refuted)), "{id}, mutant {}", mutant.name);
+            let verdict = check(&*claim, &set.collect(), &options, &Silent).map(|report| report.verdict);
+            assert!(!matches!(verdict, Ok(Refuted)), "{}, mutant {}", claim.sheet().id, mutant.name);
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Experiments that train, at small settings.
 
-use attnlab_aot::room;
+use crate::catalogue;
 use attnlab_core::error::Result;
-use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::experiment::{self, Experiment, RunOptions, RunReport};
 use attnlab_lab::run::Silent;
 use std::path::Path;
@@ -13,8 +12,7 @@ pub fn configured(experiment: &str, defaults: &[&str], more: &[&str]) -> Result<
     let replaced = |set: &&&str| more.iter().any(|other| name(other) == name(set));
     let others = defaults.iter().filter(|set| !replaced(set));
     let sets: Vec<&str> = others.chain(more).copied().collect();
-    let catalogue = Catalogue::new().with(room());
-    catalogue.experiment(experiment)?.configure(true, None, &sets.join("\n").parse().unwrap())
+    catalogue().experiment(experiment)?.configure(true, None, &sets.join("\n").parse().unwrap())
 }
 
 /// Runs the experiment in a folder.

@@ -1,14 +1,11 @@
 //! Documents cut into tokens for `attnlab train language`.
 
+use crate::data;
 use crate::evaluate::{Folder, gguf};
 use attnlab_aot::corpus::Corpus;
 use attnlab_networks::Tokenizer;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-fn data(name: &str) -> PathBuf {
-    gguf().with_file_name(name)
-}
+use std::path::Path;
 
 /// Every document is its own tokens and one end-of-text token, in every form of file.
 #[test]

@@ -1,19 +1,18 @@
 //! A folder with the files of `attnlab sample`, for the tests of the commands that take them.
 
-use attnlab_aot::room;
-use attnlab_aot::unroll::Data;
-use attnlab_lab::catalogue::Catalogue;
+use crate::catalogue;
+use attnlab_aot::unroll::{Data, write_tokens};
 use attnlab_lab::command::Out;
 use attnlab_lab::run::{Row, store};
+use ndarray::Array2;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 /// Runs a command of the room, as the command line does.
 pub fn command(arguments: &[&str]) -> Result<(), String> {
-    let catalogue = Catalogue::new().with(room());
+    let catalogue = catalogue();
     let command = catalogue.commands().find(|c| c.describe().get_name() == arguments[0]).unwrap();
-    let matches = command.describe().try_get_matches_from(arguments);
-    let matches = matches.map_err(|e| e.to_string())?;
+    let matches = command.describe().try_get_matches_from(arguments).map_err(|e| e.to_string())?;
     command.run(&matches, &mut Out::stdout()).map(|_| ()).map_err(|e| e.to_string())
 }
 
@@ -24,8 +23,7 @@ impl Files {
     pub fn sampled(arguments: &[&str]) -> Files {
         let files = Files(tempfile::tempdir().unwrap());
         let out = files.at("");
-        let words = [&["sample", "--out", &out], arguments].concat();
-        command(&words).unwrap();
+        command(&[&["sample", "--out", &out], arguments].concat()).unwrap();
         files
     }
 
@@ -44,11 +42,21 @@ impl Files {
         Data::read(Path::new(&z), &bases, Path::new(&y)).unwrap()
     }
 
+    /// Path of a file of this name with these tokens.
+    pub fn written(&self, name: &str, tokens: &Array2<f64>) -> String {
+        write_tokens(Path::new(&self.at(name)), tokens, false).unwrap();
+        self.at(name)
+    }
+
     /// Rows of an inspection with these arguments.
     pub fn inspected(&self, arguments: &[&str]) -> Result<Vec<Row>, String> {
         let out = self.at("inspected");
-        let words = [&["inspect", "--out", &out, "--force"], arguments].concat();
-        command(&words)?;
+        command(&[&["inspect", "--out", &out, "--force"], arguments].concat())?;
         Ok(store::read(Path::new(&out)).unwrap().rows)
+    }
+
+    /// Page of the last inspection.
+    pub fn page(&self) -> String {
+        std::fs::read_to_string(self.at("inspected/inspect.html")).unwrap()
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 pub(crate) fn gguf() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data/llama.gguf")
+    crate::data("llama.gguf")
 }
 
 pub(crate) fn llama() -> (Transformer, Tokenizer) {
@@ -55,8 +55,9 @@ fn prepared(path: &Path, task: Task, passes: Passes) -> (Transformer, Prepared) 
     (network, items)
 }
 
-fn plain(detokenise: Detokeniser) -> Passes {
-    Passes { detokenise, window: 0, stride: 0 }
+/// Passes over a text as it is; the other tasks take no window.
+pub(crate) fn passes(window: usize, stride: usize) -> Passes {
+    Passes { detokenise: Detokeniser::Off, window, stride }
 }
 
 fn scores(network: &Transformer, prepared: &Prepared) -> Vec<Vec<f64>> {
@@ -65,8 +66,7 @@ fn scores(network: &Transformer, prepared: &Prepared) -> Vec<Vec<f64>> {
 
 /// Log-probabilities (V) after every token, by softmax in f64 of the logits of a plain forward pass.
 fn log_probabilities(network: &Transformer, ids: &[u32]) -> Vec<Vec<f64>> {
-    let wanted = Recordings::named(&["logits"]).unwrap();
-    let logits = network.forward(ids, &wanted).unwrap().logits.unwrap();
+    let logits = network.forward(ids, &Recordings::named(&["logits"]).unwrap()).unwrap().logits.unwrap();
     let column = |c: ndarray::ArrayView1<f32>| {
         let sum: f64 = c.iter().map(|x| f64::from(*x).exp()).sum();
         c.iter().map(|x| f64::from(*x) - sum.ln()).collect()
@@ -82,7 +82,7 @@ fn close(a: f64, b: f64) -> bool {
 fn lambada_is_read_as_defined() {
     let folder = Folder::new();
     let file = folder.with("p.txt", PASSAGES.join("\n\n"));
-    let (network, items) = prepared(&file, Task::Lambada, plain(Detokeniser::Off));
+    let (network, items) = prepared(&file, Task::Lambada, passes(0, 0));
     let (_, tokenizer) = llama();
     assert_eq!(items.len(), 4);
     assert_eq!(items.shortened(), 1, "the last passage is longer than the context");
@@ -112,8 +112,7 @@ fn lambada_is_read_as_defined() {
     }
     let read = |name: &str| items.reading(name, &scored, 0.95).unwrap();
     assert_eq!(read("last word").estimate.value, words as f64 / 4.0);
-    let n = 4.0;
-    assert!(close(read("loss per last word").estimate.value, last_words.iter().sum::<f64>() / n));
+    assert!(close(read("loss per last word").estimate.value, last_words.iter().sum::<f64>() / 4.0));
     for (name, sums, counts) in
         [("loss per token of last words", &last_words, &lengths), ("loss per token of passages", &totals, &sizes)]
     {
@@ -123,8 +122,7 @@ fn lambada_is_read_as_defined() {
     }
     let uniform = read("loss per token of passages").baselines[0].1;
     assert!(close(uniform, (network.architecture().vocabulary as f64).ln()));
-    let frequent = read("last word").baselines[1].1;
-    assert_eq!(frequent, 0.25, "four different answers");
+    assert_eq!(read("last word").baselines[1].1, 0.25, "four different answers");
     let unknown = items.reading("last letter", &scored, 0.95).unwrap_err().to_string();
     assert!(unknown.contains("did you mean last token"), "{unknown}");
     assert!(STOP_WORDS.contains(&"the"));
@@ -150,7 +148,7 @@ fn what_the_network_predicts_is_right() {
             continue;
         }
         let file = folder.with("one.txt", &text);
-        let (network, items) = prepared(&file, Task::Lambada, plain(Detokeniser::Off));
+        let (network, items) = prepared(&file, Task::Lambada, passes(0, 0));
         assert_eq!(scores(&network, &items)[0][3], 1.0, "{text}");
         right += 1;
     }
@@ -166,8 +164,7 @@ fn strided_losses_are_those_of_a_pass_per_token() {
     let file = folder.with("t.txt", text);
     let ids = tokenizer.encode_plain(text).unwrap();
     for (window, stride) in [(32, 32), (16, 16), (16, 5), (12, 1), (32, 7)] {
-        let passes = Passes { detokenise: Detokeniser::Off, window, stride };
-        let (network, items) = prepared(&file, Task::Text, passes);
+        let (network, items) = prepared(&file, Task::Text, passes(window, stride));
         let scored = scores(&network, &items);
         let mut sum = 0.0;
         for j in 1..ids.len() {
@@ -178,8 +175,7 @@ fn strided_losses_are_those_of_a_pass_per_token() {
             let p = log_probabilities(&network, &ids[start..j]);
             sum -= p[j - start - 1][ids[j] as usize];
         }
-        let total: f64 = scored.iter().map(|s| s[0]).sum();
-        let count: f64 = scored.iter().map(|s| s[1]).sum();
+        let [total, count] = [0, 1].map(|i| scored.iter().map(|s| s[i]).sum::<f64>());
         assert_eq!(count as usize, ids.len() - 1, "every token but the first, once");
         assert!((total - sum).abs() < 1e-3, "{window} {stride}: {total} {sum}");
         let read = |name: &str| items.reading(name, &scored, 0.9).unwrap().estimate.value;
@@ -196,9 +192,8 @@ fn strided_losses_are_those_of_a_pass_per_token() {
         (16, 17, "stride = 17: must be from 1 to 16"),
         (16, 0, "stride = 0: must be from 1 to 16"),
     ] {
-        let passes = Passes { detokenise: Detokeniser::Off, window, stride };
-        let refused = Prepared::new(&read, &tokenizer, network.architecture(), passes);
-        let refused = refused.err().unwrap().to_string();
+        let refused = Prepared::new(&read, &tokenizer, network.architecture(), passes(window, stride)).err();
+        let refused = refused.unwrap().to_string();
         assert!(refused.contains(part), "{refused}");
     }
 }
@@ -270,16 +265,15 @@ fn a_text_is_encoded_once_and_cut_afterwards() {
     assert_eq!(all - counted, 4.0, "a space and <unk>, twice");
     let passage = folder.with("p.txt", "we see the sea");
     let read = files::read(&[passage], Task::Lambada).unwrap();
-    let items = Prepared::new(&read, &tokenizer, network.architecture(), plain(Detokeniser::Off)).unwrap();
+    let items = Prepared::new(&read, &tokenizer, network.architecture(), passes(0, 0)).unwrap();
     let scored = scores(&network, &items);
     let counts = items.reading("loss per last word", &scored, 0.95).unwrap().counts;
     assert_eq!(counts[1], ("last tokens", 4.0), "the space and three letters");
     assert_eq!(items.tokens(0), 15, "<s>, a space before each word, and the letters but the last");
     let question = folder.with("q.txt", "1 a cat ran .\n2 the XXXXX ran .\tdog\t\tcat|dog|hens\n");
     let read = files::read(&[question], Task::Cbt).unwrap();
-    let items = Prepared::new(&read, &tokenizer, network.architecture(), plain(Detokeniser::Off)).unwrap();
-    let scored = scores(&network, &items);
-    let lengths: Vec<f64> = scored[0].chunks(3).map(|s| s[1]).collect();
+    let items = Prepared::new(&read, &tokenizer, network.architecture(), passes(0, 0)).unwrap();
+    let lengths: Vec<f64> = scores(&network, &items)[0].chunks(3).map(|s| s[1]).collect();
     assert_eq!(lengths, [4.0, 4.0, 5.0], "the space and the letters of a candidate");
 }
 
@@ -300,8 +294,8 @@ fn the_default_stride_leaves_room_for_special_tokens() {
     assert_eq!(plain.strides, [32], "no special tokens");
     let tokenizer = Tokenizer::open(folder.0.path()).unwrap();
     let read = files::read(&[&file], Task::Text).unwrap();
-    let passes = Passes { detokenise: Detokeniser::Off, window: 16, stride: 16 };
-    let refused = Prepared::new(&read, &tokenizer, llama().0.architecture(), passes).err().unwrap().to_string();
+    let refused = Prepared::new(&read, &tokenizer, llama().0.architecture(), passes(16, 16)).err();
+    let refused = refused.unwrap().to_string();
     assert!(
         refused.contains("stride = 16: must be from 1 to 15") && refused.contains("Write --stride 15"),
         "{refused}"
@@ -319,15 +313,11 @@ fn cloze_questions_are_scored_as_defined() {
         r#"{"sentences": ["the cat sat .", "a dog ran ."], "question": "the XXXXX ran off .", "answer": "dog", "options": ["cat", "dog", "hen"]}"#,
     );
     let (a, b) = (files::read(&[&file], Task::Cbt).unwrap(), files::read(&[&hub], Task::Cbt).unwrap());
-    match (&a, &b) {
-        (Read::Questions(a), Read::Questions(b)) => {
-            assert_eq!(a[0].value, b[0].value, "both forms are the same question");
-            // cat and dog once, hen never.
-            assert_eq!(a[0].value.most_frequent(), [0, 1]);
-        }
-        _ => panic!("{a:?}"),
-    }
-    let (network, items) = prepared(&file, Task::Cbt, plain(Detokeniser::Off));
+    let (Read::Questions(a), Read::Questions(b)) = (a, b) else { panic!("questions") };
+    assert_eq!(a[0].value, b[0].value, "both forms are the same question");
+    // cat and dog once, hen never.
+    assert_eq!(a[0].value.most_frequent(), [0, 1]);
+    let (network, items) = prepared(&file, Task::Cbt, passes(0, 0));
     let (_, tokenizer) = llama();
     let context = network.architecture().context;
     let scored = scores(&network, &items);
@@ -360,25 +350,20 @@ fn cloze_questions_are_scored_as_defined() {
 
 fn settings(file: &Path, task: Task) -> Evaluate {
     let mut settings = Evaluate::of_files(&gguf(), task, &[file.to_path_buf()]).unwrap();
-    settings.windows = vec![16];
-    settings.strides = vec![16, 8];
+    (settings.windows, settings.strides) = (vec![16], vec![16, 8]);
     settings
 }
 
 fn rows(settings: &Evaluate, out: &Path, threads: usize) -> String {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    let run = || experiment::run(settings, out, &RunOptions::default(), &Silent).unwrap();
-    pool.install(run);
+    pool.install(|| experiment::run(settings, out, &RunOptions::default(), &Silent).unwrap());
     fs::read_to_string(out.join("rows.jsonl")).unwrap()
 }
 
 /// The file of partial scores in a run's folder, of the first pass.
 fn scores_file(out: &Path) -> PathBuf {
     let folders = fs::read_dir(out.join("checkpoints")).unwrap();
-    let files = folders.map(|f| f.unwrap().path().join("scores.jsonl"));
-    let mut files: Vec<PathBuf> = files.filter(|f| f.exists()).collect();
-    files.sort();
-    files.swap_remove(0)
+    folders.map(|f| f.unwrap().path().join("scores.jsonl")).filter(|f| f.exists()).min().unwrap()
 }
 
 #[test]
@@ -400,8 +385,7 @@ fn rows_are_the_same_for_all_threads_and_after_a_resume() {
         // They are used: others give other rows.
         fs::remove_file(out("one").join("rows.jsonl")).unwrap();
         let first = text.lines().next().unwrap().len();
-        let other = format!("[99.0, 1.0, 0.0, 0.0, 0.0]{}", &text[first..]);
-        fs::write(&file, other).unwrap();
+        fs::write(&file, format!("[99.0, 1.0, 0.0, 0.0, 0.0]{}", &text[first..])).unwrap();
         assert_ne!(expected, rows(&settings, &out("one"), 2));
     }
 }
@@ -411,8 +395,7 @@ fn limits_and_samples_choose_items() {
     let folder = Folder::new();
     let file = folder.with("p.txt", PASSAGES.join("\n"));
     let mut settings = settings(&file, Task::Lambada);
-    settings.limit = 2;
-    settings.controls = false;
+    (settings.limit, settings.controls) = (2, false);
     let number = |rows: &str, name: &str| {
         let row: serde_json::Value = serde_json::from_str(rows.lines().nth(3).unwrap()).unwrap();
         row["data"][name].as_f64().unwrap()

@@ -1,10 +1,10 @@
 //! Files of `attnlab evaluate`, good and bad, and the command.
 
+use crate::catalogue;
 use crate::drawn::command;
-use crate::evaluate::{Folder, PASSAGES, gguf, llama};
+use crate::evaluate::{Folder, PASSAGES, gguf, llama, passes};
 use attnlab_aot::evaluate::files::{self, Read};
-use attnlab_aot::evaluate::{Detokeniser, Passes, Prepared, Task};
-use attnlab_lab::catalogue::Catalogue;
+use attnlab_aot::evaluate::{Prepared, Task};
 use attnlab_lab::run::store;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,14 +15,13 @@ fn malformed_files_are_refused_with_their_place() {
     let (network, tokenizer) = llama();
     let refused = |name: &str, text: &[u8], task: Task| {
         let file = folder.with(name, text);
-        let passes = Passes { detokenise: Detokeniser::Off, window: 16, stride: 16 };
         let done = files::read(&[&file], task)
-            .and_then(|read| Prepared::new(&read, &tokenizer, network.architecture(), passes));
+            .and_then(|read| Prepared::new(&read, &tokenizer, network.architecture(), passes(16, 16)));
         let message = done.err().unwrap_or_else(|| panic!("{name}")).to_string();
         assert!(message.starts_with(file.to_str().unwrap()) || task == Task::Text, "{message}");
         message
     };
-    let lambada = Task::Lambada;
+    let (lambada, cbt) = (Task::Lambada, Task::Cbt);
     for (name, text, task, part) in [
         ("empty.txt", &b""[..], lambada, "at least one passage"),
         ("blank.txt", b"\n \n", lambada, "at least one passage"),
@@ -45,26 +44,26 @@ fn malformed_files_are_refused_with_their_place() {
             lambada,
             "line 1: must have a last word that fits",
         ),
-        ("q1.txt", b"1 a b\n3 c d\n", Task::Cbt, "line 2: must begin with 2"),
-        ("q2.txt", b"1 a b\n", Task::Cbt, "must be followed by their question"),
+        ("q1.txt", b"1 a b\n3 c d\n", cbt, "line 2: must begin with 2"),
+        ("q2.txt", b"1 a b\n", cbt, "must be followed by their question"),
         (
             "q3.txt",
             b"1 a XXXXX\tcat\tdog|hen\n",
-            Task::Cbt,
+            cbt,
             "line 1: options: must contain the answer \"cat\"; they are dog, hen",
         ),
-        ("q4.txt", b"1 a b\tcat\tcat|hen\n", Task::Cbt, "question: must have XXXXX once"),
-        ("q5.txt", b"1 a XXXXX\tcat\tcat|cat\n", Task::Cbt, "\"cat\" is there twice"),
-        ("q6.txt", b"1 a XXXXX\tcat\n", Task::Cbt, "an answer and candidates"),
-        ("q7.txt", b"hello\n", Task::Cbt, "must be a number"),
-        ("q8.txt", b"1 a XXXXX\tcat\tcat\n", Task::Cbt, "at least two words"),
+        ("q4.txt", b"1 a b\tcat\tcat|hen\n", cbt, "question: must have XXXXX once"),
+        ("q5.txt", b"1 a XXXXX\tcat\tcat|cat\n", cbt, "\"cat\" is there twice"),
+        ("q6.txt", b"1 a XXXXX\tcat\n", cbt, "an answer and candidates"),
+        ("q7.txt", b"hello\n", cbt, "must be a number"),
+        ("q8.txt", b"1 a XXXXX\tcat\tcat\n", cbt, "at least two words"),
         (
             "q9.txt",
             b"1 a XXXXX bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\tcat\tcat|hen\n",
-            Task::Cbt,
+            cbt,
             "line 1: must have candidates that fit",
         ),
-        ("q.jsonl", b"{\"question\": \"XXXXX\"}", Task::Cbt, "sentences: must be there, a list of texts"),
+        ("q.jsonl", b"{\"question\": \"XXXXX\"}", cbt, "sentences: must be there, a list of texts"),
         ("empty2.txt", b" \n", Task::Text, "at least one word"),
         ("a.txt", b"a", Task::Text, "at least 3 tokens"),
     ] {
@@ -139,11 +138,8 @@ fn the_command_writes_everything() {
     let file = folder.at("p.txt");
     fs::write(&file, PASSAGES.join("\n")).unwrap();
     let network = gguf();
-    let network = network.to_str().unwrap();
     let evaluate = |out: &str, more: &[&str]| {
-        let out = folder.at(out);
-        let fixed = ["evaluate", network, "--out", &out];
-        command(&[&fixed[..], more].concat())
+        command(&[&["evaluate", network.to_str().unwrap(), "--out", &folder.at(out)], more].concat())
     };
     evaluate("lambada", &["--task", "lambada", "--data", &file]).unwrap();
     let out = folder.at("lambada");
@@ -168,7 +164,7 @@ fn the_command_writes_everything() {
 /// Every example of the help can be parsed.
 #[test]
 fn the_examples_of_the_help_are_sound() {
-    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let catalogue = catalogue();
     let command = catalogue.commands().find(|c| c.describe().get_name() == "evaluate").unwrap();
     let help = command.describe().render_long_help().to_string();
     let examples: Vec<&str> = help.lines().filter_map(|l| l.trim().strip_prefix("attnlab ")).collect();
@@ -183,9 +179,7 @@ fn the_examples_of_the_help_are_sound() {
 #[test]
 fn our_passages_are_passages() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/passages.txt");
-    let Read::Passages(passages) = files::read(&[file], Task::Lambada).unwrap() else {
-        panic!("passages");
-    };
+    let Read::Passages(passages) = files::read(&[file], Task::Lambada).unwrap() else { panic!("passages") };
     assert_eq!(passages.len(), 12);
     // As in LAMBADA, the last word is in the passage before.
     for passage in passages {
@@ -199,9 +193,7 @@ fn our_passages_are_passages() {
 #[test]
 fn our_questions_are_questions() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/questions.txt");
-    let Read::Questions(questions) = files::read(&[file], Task::Cbt).unwrap() else {
-        panic!("questions");
-    };
+    let Read::Questions(questions) = files::read(&[file], Task::Cbt).unwrap() else { panic!("questions") };
     assert_eq!(questions.len(), 12);
     assert!(questions.iter().all(|q| q.value.candidates.len() == 10));
 }

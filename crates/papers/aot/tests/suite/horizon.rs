@@ -135,16 +135,8 @@ fn the_network_deviates_exactly_at_the_horizon() {
         let layer = Mssa::new(ThresholdedSoftmax { tau }, eta);
         let mut seen: Vec<Vec<f64>> = vec![];
         let layers = predicted as usize + 1;
-        unroll(
-            draw.tokens.view(),
-            &layer,
-            layers,
-            |_| &draw.bases,
-            |_, z| {
-                seen.push(snr(z.view(), &draw.bases, &draw.labels));
-            },
-        )
-        .unwrap();
+        let look = |_, z: &Array2<f64>| seen.push(snr(z.view(), &draw.bases, &draw.labels));
+        unroll(draw.tokens.view(), &layer, layers, |_| &draw.bases, look).unwrap();
         let exact = |l: usize| {
             let ratios = seen[l + 1].iter().zip(&seen[l]).map(|(b, a)| b / a);
             ratios.fold(0.0, |worst: f64, r| worst.max((r - 1.0 - eta * tau).abs())) < 1e-9
@@ -181,8 +173,7 @@ fn hand_made_heads() {
     // Two orthogonal tokens: own weights 1 - e^{-100 θ²} and 1 - e^{-25 θ²}, for ever.
     assert!(first(array![[10.0, 0.0], [0.0, 5.0]], 0..2, 0.55).is_none());
     // Without noise nothing ever breaks; all weights of the noise columns are 1/N.
-    let b = first(array![[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]], 0..2, 0.55);
-    assert!(b.is_none());
+    assert!(first(array![[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]], 0..2, 0.55).is_none());
     // .. unless 1/N is above τ itself.
     let b = first(array![[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]], 0..2, 0.3).unwrap();
     assert_eq!((b.theta, b.column), (1.0, 2));

@@ -1,14 +1,13 @@
 //! `attnlab inspect`: findings on draws, every option, bad input.
 
+use crate::catalogue;
 use crate::drawn::{Files, command};
 use attnlab_aot::arrays::{TokensAre, list};
 use attnlab_aot::horizon::horizon_of_tokens;
 use attnlab_aot::inspect::{Controls, How, PowerOptions, Stages, inspect, inspect_layers, inspect_place};
-use attnlab_aot::room;
-use attnlab_aot::unroll::{Data, write_tokens};
+use attnlab_aot::unroll::Data;
 use attnlab_core::npy;
 use attnlab_core::rng::Streams;
-use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::run::{Lines, Silent, store};
 use attnlab_theory::attention::streaming::Cpu;
 use attnlab_theory::fit::Options;
@@ -39,7 +38,7 @@ fn an_inspection_finds_the_draw_and_writes_everything() {
     for name in ["rows.jsonl", "rows.csv", "inspect.html", "inspect.png", "inspect.csv"] {
         assert!(Path::new(&files.at("inspected")).join(name).exists(), "{name}");
     }
-    let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
+    let page = files.page();
     let summary = "1 array: 1 of 1 consistent with Definition 1, 0 not such a mixture, 0 undecided.";
     for word in [summary, "Hypotheses of Theorem 1", "N &gt;= 8 pi K^2 log^3 N", "not such a mixture", "<svg"] {
         assert!(page.contains(word), "{word}");
@@ -73,15 +72,11 @@ fn refusals_come_before_the_folder() {
     let files = Files::small();
     let z = files.at("z.npy");
     let tokens = files.data().tokens;
-    let written = |name: &str, tokens: &Array2<f64>| {
-        write_tokens(Path::new(&files.at(name)), tokens, false).unwrap();
-        files.at(name)
-    };
-    let zeros = written("zeros.npy", &Array2::zeros(tokens.dim()));
+    let zeros = files.written("zeros.npy", &Array2::zeros(tokens.dim()));
     let mut one_nan = tokens.clone();
     one_nan[[2, 3]] = f64::NAN;
-    let nan = written("nan.npy", &one_nan);
-    let doubled = written("doubled.npy", &(2.0 * &files.data().bases[0]));
+    let nan = files.written("nan.npy", &one_nan);
+    let doubled = files.written("doubled.npy", &(2.0 * &files.data().bases[0]));
     let (labels, last) = (files.at("y.npy"), files.at("u1.npy"));
     let kept = files.at("kept");
     command(&["inspect", "--activations", &z, "--tokens-are", "columns", "--no-controls", "--out", &kept]).unwrap();
@@ -122,16 +117,12 @@ fn refusals_come_before_the_folder() {
 fn an_impossible_number_of_clusters_ends_no_other_array() {
     let files = Files::small();
     let tokens = files.data().tokens;
-    let written = |name: &str, tokens: &Array2<f64>| {
-        write_tokens(Path::new(&files.at(name)), tokens, false).unwrap();
-        files.at(name)
-    };
-    let flat = written("flat.npy", &tokens.slice(s![..2, ..]).to_owned());
-    let short = written("short.npy", &tokens.slice(s![.., ..5]).to_owned());
+    let flat = files.written("flat.npy", &tokens.slice(s![..2, ..]).to_owned());
+    let short = files.written("short.npy", &tokens.slice(s![.., ..5]).to_owned());
     let options = ["--tokens-are", "columns", "--clusters", "3", "--power-draws", "0"];
     let z = files.at("z.npy");
     let rows = files.inspected(&[&["--activations", &flat, &short, &z][..], &options].concat()).unwrap();
-    let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
+    let page = files.page();
     for (row, reason) in rows.iter().zip([
         "clusters = 3: must leave tokens in every cluster; the tokens span 2 dimensions, and every cluster needs one",
         "clusters = 3: must be a whole number from 1 to 2, half the number of tokens",
@@ -164,8 +155,7 @@ fn impossible_numbers_of_clusters_are_shown() {
     let rows = files.inspected(&[&["--activations", z.as_str()][..], &options].concat()).unwrap();
     let reason = "5 to 16: the tokens span 4 dimensions, and every cluster needs one";
     assert_eq!(rows[0].data["clusters_impossible"], json!([reason]));
-    let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
-    assert!(page.contains(&format!("2 (not possible: {reason})")));
+    assert!(files.page().contains(&format!("2 (not possible: {reason})")));
 }
 
 /// Repeated tokens are no draw of a continuous law, whatever the power, and none is measured.
@@ -173,8 +163,7 @@ fn impossible_numbers_of_clusters_are_shown() {
 fn a_rejection_that_is_certain_needs_no_draws() {
     let files = Files::small();
     let two = files.data().tokens.select(ndarray::Axis(1), &(0..64).map(|i| i % 2).collect::<Vec<_>>());
-    let path = files.at("two.npy");
-    write_tokens(Path::new(&path), &two, false).unwrap();
+    let path = files.written("two.npy", &two);
     let rows = files.inspected(&["--activations", &path, "--tokens-are", "columns", "--no-controls"]).unwrap();
     let data = &rows[0].data;
     assert_eq!(data["verdict"], "not-such-a-mixture");
@@ -182,8 +171,7 @@ fn a_rejection_that_is_certain_needs_no_draws() {
     for name in ["power", "power_low", "power_high", "power_draws", "power_of"] {
         assert!(data[name].is_null(), "{name}");
     }
-    let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
-    assert!(page.contains("not measured"));
+    assert!(files.page().contains("not measured"));
 }
 
 /// Every K of a fit, every draw and every fit of a control is a line.
@@ -249,14 +237,13 @@ fn a_verdict_has_a_power_and_a_horizon_an_interval() {
     assert!(low < high && low / 1.3 < fitted && fitted < 1.3 * high, "{low} {fitted} {high}");
     let exact = horizon_of_tokens(&Cpu, &files.data(), 0.5, 0.55, &Silent).unwrap().theta_crit.unwrap();
     assert!(low <= exact && exact <= high, "{low} {exact} {high}");
-    let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
+    let page = files.page();
     assert!(page.contains("of true mixtures of K = 2, p = 40, N_k = 200"));
 
     let rows = files.inspected(&[&given[..], &["--power-draws", "0"]].concat()).unwrap();
     let data = &rows[0].data;
     assert!(data["power"].is_null() && data["power_draws"].is_null() && data["theta_crit_low"].is_null());
-    let page = fs::read_to_string(Path::new(&files.at("inspected")).join("inspect.html")).unwrap();
-    assert!(page.contains("not measured"));
+    assert!(files.page().contains("not measured"));
     let few = files.inspected(&[&given[..], &["--power-draws", "5"]].concat()).unwrap_err();
     assert!(few.contains("power-draws = 5: must be 0, which measures no power, or at least 6"), "{few}");
     let rows = files.inspected(&[&given[..], &["--most-clusters", "1"]].concat()).unwrap();
@@ -280,11 +267,8 @@ fn the_interval_of_a_horizon_holds_that_with_the_true_bases() {
     for trial in 0..10 {
         let draw = sizes[trial as usize % 2].draw(&Streams::new(3, "horizon", 0, trial)).unwrap();
         let found = inspect(draw.tokens.view(), &how, &Streams::new(4, "t", 0, trial)).unwrap();
-        let Some([low, high]) =
-            found["theta_crit_low"].as_f64().zip(found["theta_crit_high"].as_f64()).map(<[f64; 2]>::from)
-        else {
-            continue;
-        };
+        let [low, high] = ["theta_crit_low", "theta_crit_high"].map(|name| found[name].as_f64());
+        let Some((low, high)) = low.zip(high) else { continue };
         let data = Data::new(draw.tokens, draw.bases, draw.labels).unwrap();
         let exact = horizon_of_tokens(&Cpu, &data, 0.5, 0.55, &Silent).unwrap().theta_crit.unwrap();
         outside.push(!(low..=high).contains(&exact));
@@ -315,20 +299,17 @@ fn the_seam_takes_layers_in_memory() {
 #[test]
 fn examples_of_the_help_run() {
     let files = Files::small();
-    fs::copy(files.at("z.npy"), files.at("layer0.npy")).unwrap();
     let rows = files.data().tokens.reversed_axes();
-    write_tokens(Path::new(&files.at("layer1.npy")), &rows.as_standard_layout().to_owned(), false).unwrap();
-    fs::remove_file(files.at("layer0.npy")).unwrap();
+    files.written("layer1.npy", &rows.as_standard_layout().to_owned());
     let data: Vec<u8> = rows.iter().flat_map(|x| x.to_le_bytes()).collect();
     let header = json!({"states": {"dtype": "F64", "shape": [400, 80], "data_offsets": [0, data.len()]}}).to_string();
     let safetensors = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat();
     fs::write(files.at("states.safetensors"), safetensors).unwrap();
-    let networks = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data");
-    fs::copy(networks.join("passage.txt"), files.at("book.txt")).unwrap();
-    let llama = networks.join("llama.gguf");
+    fs::copy(crate::data("passage.txt"), files.at("book.txt")).unwrap();
+    let llama = crate::data("llama.gguf");
     let mut ran = 0;
     for name in ["sample", "inspect"] {
-        let catalogue = Catalogue::new().with(room());
+        let catalogue = catalogue();
         let command_of = catalogue.commands().find(|c| c.describe().get_name() == name).unwrap();
         let help = command_of.describe().render_long_help().to_string();
         for line in help.lines().filter(|l| l.trim().starts_with("attnlab ")) {

@@ -3,12 +3,13 @@
 //! The network is the tiny random Llama of `crates/networks/tests/data`, whose forward pass is held to that of Hugging
 //! Face there.
 
+use crate::data;
 use crate::drawn::{Files, command};
 use attnlab_aot::experiments::inspect_network::text_of;
 use attnlab_aot::inspect::network::{Passes, head_bases, head_findings, shuffled, weight_findings};
 use attnlab_core::npy;
 use attnlab_core::rng::{Streams, hash};
-use attnlab_lab::run::store;
+use attnlab_lab::run::{Row, store};
 use attnlab_networks::transformer::Recordings;
 use attnlab_networks::{Checkpoint, Transformer, Windows};
 use attnlab_theory::measure::{labelled_snr, nearest_subspace, stable_rank};
@@ -16,10 +17,6 @@ use ndarray::{Array1, Array2, Axis, s};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data").join(name)
-}
 
 fn llama() -> Transformer {
     Transformer::open(&data("llama.gguf")).unwrap()
@@ -73,18 +70,13 @@ fn a_place_has_the_stream_and_the_attention_of_the_forward_pass() {
     for (block, layer) in plain.layers.iter().enumerate() {
         let here = place(block + 1);
         assert_eq!(here.residual.slice(second), after_skip(&layer.residual));
-        let before = match block {
-            0 => &plain.embedding,
-            _ => &plain.layers[block - 1].residual,
-        };
+        let before = if block == 0 { &plain.embedding } else { &plain.layers[block - 1].residual };
         assert_eq!(here.before.as_ref().unwrap().slice(second), after_skip(before));
         let attention = here.attention.unwrap();
         let ceilings = (1..=window).map(|n| (n as f64).ln()).sum::<f64>() / window as f64;
         assert!((attention.ceiling - ceilings).abs() < 1e-12);
         for (head, weights) in layer.weights.iter().enumerate() {
-            let entropy = |w: &f32| {
-                if *w > 0.0 { -f64::from(*w * w.ln()) } else { 0.0 }
-            };
+            let entropy = |w: &f32| if *w > 0.0 { -f64::from(*w * w.ln()) } else { 0.0 };
             let plain: f64 = weights.iter().map(entropy).sum::<f64>() / window as f64;
             assert!((attention.entropy[[head, 1]] - plain).abs() < 1e-4);
             let energy = |j: usize| {
@@ -186,11 +178,14 @@ fn heads_are_held_against_centred_tokens() {
     assert!((&differences.column(0) - &differences.column(5)).iter().all(|x| x.abs() < 1e-6));
 }
 
-fn inspect(files: &Files, arguments: &[&str]) -> Result<(), String> {
-    let network = data("llama.gguf");
-    let out = files.at("network");
-    let fixed = ["inspect", network.to_str().unwrap(), "--out", &out];
-    command(&[&fixed[..], arguments].concat())
+fn rows_of(out: &str) -> Vec<Row> {
+    store::read(Path::new(out)).unwrap().rows
+}
+
+fn inspect(files: &Files, arguments: &[&str]) -> Result<Vec<Row>, String> {
+    let (network, out) = (data("llama.gguf"), files.at("network"));
+    command(&[&["inspect", network.to_str().unwrap(), "--out", &out], arguments].concat())?;
+    Ok(rows_of(&out))
 }
 
 #[test]
@@ -198,9 +193,8 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
     let files = Files::small();
     let text = data("passage.txt");
     let sizes = ["--text", text.to_str().unwrap(), "--tokens", "96", "--window", "24"];
-    inspect(&files, &sizes).unwrap();
+    let rows = inspect(&files, &sizes).unwrap();
     let out = files.at("network");
-    let rows = store::read(Path::new(&out)).unwrap().rows;
     let places = llama().architecture().layers + 1;
     assert_eq!(rows.len(), 3 * places);
     let variants: Vec<&str> = rows.iter().map(|r| r.word("variant").unwrap()).collect();
@@ -223,30 +217,21 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
         assert!(Path::new(&out).join(name).exists(), "{name}");
     }
     let page = fs::read_to_string(Path::new(&out).join("inspect.html")).unwrap();
-    let words = [
-        "Summary",
-        "3 places: ",
-        "Controls: random weights, ",
-        "All places together",
-        "Heads and attention",
-        "Attention by head",
-    ];
-    for word in [&words[..], &["SNR by subspace", "tokens shuffled", "<svg"]].concat() {
+    let words = ["Summary", "3 places: ", "Controls: random weights, ", "All places together", "Heads and attention"];
+    for word in [&words[..], &["Attention by head", "SNR by subspace", "tokens shuffled", "<svg"]].concat() {
         assert!(page.contains(word), "{word}");
     }
     // The same again computes nothing; other options ask for another folder.
-    inspect(&files, &[&sizes[..], &["--json"]].concat()).unwrap();
-    assert_eq!(store::read(Path::new(&out)).unwrap().rows, rows);
+    assert_eq!(inspect(&files, &[&sizes[..], &["--json"]].concat()).unwrap(), rows);
     let refused = inspect(&files, &[&sizes[..], &["--skip", "1"]].concat());
     assert!(refused.unwrap_err().contains("--force"));
     // Refused with --force too, before the rows that are there are deleted.
     let most = rows[0].number("tokens").unwrap() / 2.0;
     let refused = inspect(&files, &[&sizes[..], &["--clusters", &format!("{}", most + 1.0), "--force"]].concat());
     assert!(refused.unwrap_err().contains("half the number of tokens"));
-    assert_eq!(store::read(Path::new(&out)).unwrap().rows, rows);
+    assert_eq!(rows_of(&out), rows);
     let alone = ["--skip", "1", "--centre", "--no-controls", "--force"];
-    inspect(&files, &[&sizes[..], &alone].concat()).unwrap();
-    let rows = store::read(Path::new(&out)).unwrap().rows;
+    let rows = inspect(&files, &[&sizes[..], &alone].concat()).unwrap();
     assert_eq!(rows.len(), places);
     assert_eq!(rows[0].data["tokens"], Value::from(92));
 }
@@ -261,9 +246,8 @@ fn an_impossible_number_of_clusters_ends_no_other_place() {
     let letters = (0..2000_u32).map(|i| if hash(&i.to_le_bytes()).is_multiple_of(2) { 'a' } else { 'b' });
     fs::write(&text, letters.collect::<String>()).unwrap();
     let sizes = ["--text", &text, "--tokens", "1920", "--window", "24", "--clusters", "3", "--power-draws", "0"];
-    inspect(&files, &[&sizes[..], &["--no-controls"]].concat()).unwrap();
+    let rows = inspect(&files, &[&sizes[..], &["--no-controls"]].concat()).unwrap();
     let out = files.at("network");
-    let rows = store::read(Path::new(&out)).unwrap().rows;
     assert_eq!(rows.len(), llama().architecture().layers + 1);
     assert_eq!(rows[0].data["verdict"], "undecided");
     let reason = rows[0].data["reasons"][0].as_str().unwrap();
@@ -409,9 +393,8 @@ fn several_networks_are_inspected_in_one_run() {
     let sizes = ["--tokens", "48", "--window", "24", "--no-controls"];
     let arguments = ["inspect", network, network, "--text", text, "--out", &out];
     command(&[&arguments[..], &sizes].concat()).unwrap();
-    let rows = store::read(Path::new(&out)).unwrap().rows;
-    inspect(&files, &[&["--text", text][..], &sizes].concat()).unwrap();
-    let alone = store::read(Path::new(&files.at("network"))).unwrap().rows;
+    let rows = rows_of(&out);
+    let alone = inspect(&files, &[&["--text", text][..], &sizes].concat()).unwrap();
     assert_eq!(rows.len(), 2 * alone.len());
     for (row, expected) in rows.iter().zip(alone.iter().chain(&alone)) {
         assert_eq!(row.data.get("attention"), expected.data.get("attention"));

@@ -1,9 +1,9 @@
 //! The experiment `language`: its networks, its rows and figures, a resumed run, and documents that it refuses.
 
 use crate::configured::{complete, configured};
+use crate::{catalogue, data};
 use attnlab_aot::experiments::language::Language;
 use attnlab_aot::quantities::{CONTEXT, HEADS, LAYERS, NETWORK, WIDTH};
-use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::experiment::{self, Described, Experiment, RunOptions};
 use attnlab_lab::run::Silent;
 use attnlab_train::model::preset;
@@ -38,11 +38,10 @@ fn text_of_rows(out: &Path) -> String {
     std::fs::read_to_string(out.join("rows.jsonl")).unwrap()
 }
 
-/// Every network has a name, those of the papers are at the papers' sizes, and their settings file can be
-/// run.
+/// Every network has a name, those of the papers are at the papers' sizes, and their settings file can be run.
 #[test]
 fn the_papers_rows_are_at_their_sizes() {
-    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let catalogue = catalogue();
     let entry = catalogue.experiment(Language::NAME).unwrap();
     let defaults = entry.configure(false, None, &toml::Table::new()).unwrap();
     assert_eq!(defaults.cells().unwrap().len(), 8);
@@ -53,10 +52,8 @@ fn the_papers_rows_are_at_their_sizes() {
     let mut sizes = vec![];
     for cell in papers.cells().unwrap() {
         let paper = preset(cell.get(NETWORK)).unwrap();
-        assert_eq!(cell.get(LAYERS), paper.layers);
-        assert_eq!(cell.get(WIDTH), paper.width);
-        assert_eq!(cell.get(HEADS), paper.heads);
-        assert_eq!(cell.get(CONTEXT), paper.context);
+        let sizes_of_cell = [LAYERS, WIDTH, HEADS, CONTEXT].map(|size| cell.get(size));
+        assert_eq!(sizes_of_cell, [paper.layers, paper.width, paper.heads, paper.context]);
         sizes.push((paper.layers, paper.width));
     }
     assert_eq!(sizes, [(24, 1024), (24, 896), (12, 768)]);
@@ -111,8 +108,7 @@ fn a_resumed_run_leaves_the_same_bytes() {
     assert!(again.computed > 0);
 }
 
-/// A text of one's own, as bytes or as token ids, is the same text; its figures can be drawn when it is
-/// gone.
+/// A text of one's own, as bytes or as token ids, is the same text; its figures can be drawn when it is gone.
 #[test]
 fn a_text_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();
@@ -151,8 +147,7 @@ fn documents_with_a_tokenizer() {
     let texts = folder.path().join("docs.jsonl");
     let line = |i: usize| format!("{{\"text\": \"the text of number {i} and its end\"}}\n");
     std::fs::write(&texts, (0..60).map(line).collect::<String>()).unwrap();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let tokenizer = root.join("../../networks/tests/data/llama.gguf");
+    let tokenizer = data("llama.gguf");
     let text = format!("text = {:?}", texts.display().to_string());
     let cutter = format!("tokenizer = {:?}", tokenizer.display().to_string());
     let more = [&text[..], &cutter, "held_out = 0.4", "vocabulary = 300", "networks = [\"gpt2\"]"];
@@ -178,8 +173,8 @@ fn documents_with_a_tokenizer() {
         let others = more.iter().filter(|m| !m.starts_with(name)).copied();
         let sets: Vec<&str> = others.chain([set]).collect();
         let out = folder.path().join("refused");
-        let refused = experiment::run(&*tiny(&sets), &out, &RunOptions::default(), &Silent);
-        let refused = refused.err().unwrap().to_string();
+        let refused = experiment::run(&*tiny(&sets), &out, &RunOptions::default(), &Silent).err();
+        let refused = refused.unwrap().to_string();
         assert!(refused.contains(part), "{refused}");
     }
     let alone = configured(Language::NAME, &[], &[&cutter]).err().unwrap().to_string();

@@ -25,3 +25,16 @@ mod unroll;
 #[cfg(feature = "train")]
 mod vision;
 mod witnesses;
+
+use attnlab_lab::catalogue::Catalogue;
+use std::path::{Path, PathBuf};
+
+/// This room alone.
+fn catalogue() -> Catalogue {
+    Catalogue::new().with(attnlab_aot::room())
+}
+
+/// A file of `crates/networks/tests/data`.
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data").join(name)
+}

@@ -1,19 +1,18 @@
 //! The maps: rows that do not depend on how they were run, figures from rows alone, marks where the
 //! interval leaves a cell open, and closed forms against draws.
 
+use crate::catalogue;
 use attnlab_aot::rare_event::RareBreaks;
 use attnlab_aot::theory::{Horizon, softmax, threshold};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{binomial, mean};
-use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, Entry, Experiment, RunOptions};
+use attnlab_lab::experiment::{self, Experiment, RunOptions};
 use attnlab_lab::figure::{Cell, Heat, to_csv};
 use attnlab_lab::run::{Row, Silent};
 use attnlab_lab::sheet_test::assert_reproducible;
 
-fn entry(name: &str) -> Entry {
-    let catalogue = Catalogue::new().with(attnlab_aot::room());
-    *catalogue.experiment(name).unwrap()
+fn configured(name: &str, set: &str) -> Box<dyn Experiment> {
+    catalogue().experiment(name).unwrap().configure(false, None, &set.parse().unwrap()).unwrap()
 }
 
 /// Settings of a second or two at most, for every map.
@@ -33,7 +32,7 @@ fn small(id: &str) -> Box<dyn Experiment> {
              noise = [0.05, 0.2]\nambient = [60, 400]"
         }
     };
-    entry(id).configure(false, None, &set.parse().unwrap()).unwrap()
+    configured(id, set)
 }
 
 const MAPS: [&str; 4] = ["theorem1_map", "horizon_map", "phi_map", "coherence_map"];
@@ -47,8 +46,7 @@ fn run(experiment: &dyn Experiment) -> Vec<Row> {
 }
 
 fn heats(experiment: &dyn Experiment, rows: &[Row]) -> Vec<Heat> {
-    let figures = experiment.figures(rows).unwrap();
-    figures.into_iter().flat_map(|f| f.panels).filter_map(|p| p.heat).collect()
+    experiment.figures(rows).unwrap().into_iter().flat_map(|f| f.panels).filter_map(|p| p.heat).collect()
 }
 
 fn cells(heat: &Heat) -> impl Iterator<Item = &Cell> {
@@ -77,8 +75,7 @@ fn figures_without_rows_say_what_to_do() {
     }
 }
 
-/// The probability of the first map counted by hand, and hatching exactly where its exact interval
-/// holds 1/2.
+/// The probability of the first map counted by hand, and hatching exactly where its exact interval holds 1/2.
 #[test]
 fn open_cells_are_hatched() {
     let experiment = small("theorem1_map");
@@ -115,8 +112,7 @@ fn open_cells_are_hatched() {
 #[test]
 fn coherence_ends_the_rate_where_the_law_says() {
     let set = "trials = 8\ntokens = 120\ndim = 40\ncoherence = [0.0001, 0.03, 0.5]\nnoise = [0.1]\nambient = [80]";
-    let entry = entry("coherence_map");
-    let experiment = entry.configure(false, None, &set.parse().unwrap()).unwrap();
+    let experiment = configured("coherence_map", set);
     let rows = run(&*experiment);
     let map = &heats(&*experiment, &rows)[0];
     let delta = 0.1 * (120_f64.ln() / 40.0).sqrt();
@@ -131,9 +127,7 @@ fn coherence_ends_the_rate_where_the_law_says() {
 #[test]
 fn first_layers_gain_what_the_closed_forms_say() {
     let set = "trials = 6\nlayers = 1\ntokens = 800\nclusters = 2\ndim = [60]\ndelta = [0.03, 0.1]";
-    let entry = entry("phi_map");
-    let experiment = entry.configure(false, None, &set.parse().unwrap()).unwrap();
-    let rows = run(&*experiment);
+    let rows = run(&*configured("phi_map", set));
     // The geometric mean of six draws, each of which spreads by 3 % at most.
     for cell in rows.chunks(6) {
         let delta = cell[0].parameter("delta").unwrap();

@@ -2,6 +2,7 @@
 //! training, and they can be inspected.
 
 use crate::configured::{complete, configured};
+use crate::data;
 use crate::drawn::command;
 use attnlab_aot::experiments::language::Language;
 use attnlab_core::rng::Streams;
@@ -47,9 +48,8 @@ fn trained_on(folder: &Path, text: &Path, more: &str) -> Vec<PathBuf> {
     let (defaults, more): (Vec<&str>, Vec<&str>) = (TINY.lines().collect(), more.lines().chain([&*text]).collect());
     complete(&*configured(Language::NAME, &defaults, &more).unwrap(), &folder.join("run"));
     let folders = fs::read_dir(folder.join("run/checkpoints")).unwrap();
-    let folders = folders.map(|f| f.unwrap().path());
     // The first seed of each network.
-    folders.filter(|f| f.to_string_lossy().ends_with("-0")).collect()
+    folders.map(|f| f.unwrap().path()).filter(|f| f.to_string_lossy().ends_with("-0")).collect()
 }
 
 /// Largest difference relative to the largest number.
@@ -80,8 +80,7 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
         let mut recording = Recording::keeping([""]);
         let tokens = ids.iter().map(|i| i64::from(*i)).collect();
         let tokens = checkpoint.model.device().token_ids(tokens, [1, ids.len()]);
-        let model = checkpoint.model.frozen();
-        model.hidden(tokens, &mut recording).unwrap();
+        checkpoint.model.frozen().hidden(tokens, &mut recording).unwrap();
         for (l, layer) in recorded.layers.iter().enumerate() {
             let name = |part: &str| format!("blocks.{l}.{part}");
             let output = recording.get(&name("output")).unwrap().tokens(0).unwrap();
@@ -127,9 +126,7 @@ fn networks_trained_here_are_opened_and_compute_the_same() {
 fn a_network_trained_here_can_be_inspected() {
     let folder = tempfile::tempdir().unwrap();
     let folders = trained(folder.path(), "networks = [\"aot-mssa\"]");
-    let [path] = &folders[..] else {
-        panic!("one training");
-    };
+    let [path] = &folders[..] else { panic!("one training") };
     let names = Checkpoint::open(path).unwrap();
     assert!(names.names().all(|name| name.starts_with("parameters.")));
     let tokenizer = Tokenizer::open(path).unwrap();
@@ -173,11 +170,10 @@ fn a_network_trained_here_can_be_inspected() {
 #[test]
 fn a_network_has_the_tokenizer_of_its_training() {
     let folder = tempfile::tempdir().unwrap();
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data");
-    let given = data.join("llama.gguf");
+    let given = data("llama.gguf");
     let tokenizer = Tokenizer::open(&given).unwrap();
     let documents = folder.path().join("documents.txt");
-    let passage = fs::read_to_string(data.join("passage.txt")).unwrap();
+    let passage = fs::read_to_string(data("passage.txt")).unwrap();
     fs::write(&documents, [passage.as_str(); 3].join("\n<|endoftext|>\n")).unwrap();
     let more = format!(
         "networks = [\"aot-mssa\"]\nheld_out = 0.3\nvocabulary = {}\ntokenizer = {:?}\ncontext = 8\nevaluation.sequences = 2",

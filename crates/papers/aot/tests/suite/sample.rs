@@ -1,11 +1,10 @@
 //! `attnlab sample` and `attnlab horizon` on its files: the same draw everywhere.
 
+use crate::catalogue;
 use crate::drawn::Files;
 use attnlab_aot::horizon::{horizon, horizon_of_tokens};
-use attnlab_aot::room;
 use attnlab_aot::unroll::Data;
 use attnlab_core::rng::Streams;
-use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::run::{CheckOptions, Silent, check};
 use attnlab_theory::attention::streaming::Cpu;
 use attnlab_theory::sample::Mixture;
@@ -26,8 +25,7 @@ fn a_sampled_draw_is_that_of_the_horizon() {
     for k in 0..2 {
         let y = data.bases[k].t().dot(&data.tokens).mapv(|x| x as f32);
         let head = mixture.head::<f32>(k, &streams);
-        let other = y.iter().zip(&head).filter(|(a, b)| a != b);
-        assert!(other.count() <= 2);
+        assert!(y.iter().zip(&head).filter(|(a, b)| a != b).count() <= 2);
     }
     let expected = horizon(&mixture, 0.5, 0.55, 3, &Silent).unwrap();
     let of_files = horizon_of_tokens(&Cpu, &data, 0.5, 0.55, &Silent).unwrap();
@@ -48,12 +46,8 @@ fn a_sampled_draw_is_that_of_the_horizon() {
 fn clusters_may_be_mixed() {
     let data = Files::small().data();
     let order: Vec<usize> = (0..400).map(|i| (i * 7) % 400).collect();
-    let mixed = Data::new(
-        data.tokens.select(ndarray::Axis(1), &order),
-        data.bases.clone(),
-        order.iter().map(|i| data.labels[*i]).collect(),
-    )
-    .unwrap();
+    let labels = order.iter().map(|i| data.labels[*i]).collect();
+    let mixed = Data::new(data.tokens.select(ndarray::Axis(1), &order), data.bases.clone(), labels).unwrap();
     let plain = horizon_of_tokens(&Cpu, &data, 0.5, 0.55, &Silent).unwrap();
     let of_mixed = horizon_of_tokens(&Cpu, &mixed, 0.5, 0.55, &Silent).unwrap();
     let (a, b) = (plain.witness.unwrap(), of_mixed.witness.unwrap());
@@ -66,7 +60,7 @@ fn clusters_may_be_mixed() {
 fn a_witness_is_rechecked_from_its_files() {
     let set = ["--set", "tokens=400", "--set", "dim=40"];
     let files = Files::sampled(&[&["--claim", "aot.theorem1", "--seed", "5"], &set[..]].concat());
-    let catalogue = Catalogue::new().with(room());
+    let catalogue = catalogue();
     let claim = catalogue.claim("aot.theorem1").unwrap();
     let params = json!({"tokens": 400, "dim": 40});
     let options = CheckOptions { seed: 5, trials: Some(1), beyond_hypotheses: true, ..CheckOptions::default() };

@@ -1,11 +1,11 @@
 //! The closed forms against simulation and against independent numbers.
 
+use crate::catalogue;
 use attnlab_aot::rare_event::RareBreaks;
 use attnlab_aot::theory::{Horizon, printed, softmax};
 use attnlab_core::linalg::product;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, mean};
-use attnlab_lab::catalogue::Catalogue;
 use attnlab_theory::sample::Mixture;
 use serde_json::{Map, Value, json};
 
@@ -16,8 +16,8 @@ fn bound(tokens: usize, dim: usize) -> f64 {
 
 /// Λ by simulation of single columns in its exact form.
 fn simulated(law: &Horizon, theta: f64, trials: u64) -> Estimate {
-    let breaks =
-        RareBreaks { tokens: law.tokens, clusters: law.clusters, dim: law.dim, delta: law.delta, tau: law.tau };
+    let Horizon { tokens, clusters, dim, delta, tau } = *law;
+    let breaks = RareBreaks { tokens, clusters, dim, delta, tau };
     let draw = |trial| breaks.draw(theta, &Streams::new(7, "theory", 0, trial)).unwrap();
     mean(&(0..trials).map(draw).collect::<Vec<_>>(), 0.999).unwrap()
 }
@@ -42,10 +42,8 @@ fn lambda_agrees_with_simulated_columns() {
             let theta = law.theta(probability).unwrap();
             let (lambda, seen) = (law.lambda(theta), simulated(&law, theta, 4000));
             let slack = 0.01 * seen.value;
-            assert!(
-                (seen.low - slack..seen.high + slack).contains(&lambda),
-                "N={n} K={k} p={p} tau={tau} theta={theta}: {lambda}, seen {seen:?}"
-            );
+            let case = format!("N={n} K={k} p={p} tau={tau} theta={theta}: {lambda}, seen {seen:?}");
+            assert!((seen.low - slack..seen.high + slack).contains(&lambda), "{case}");
         }
     }
 }
@@ -93,7 +91,7 @@ fn lambda_agrees_with_full_draws() {
         let seen = mean(&counts, 0.999).unwrap();
         assert!(seen.covers(law.lambda(theta)), "{} {seen:?}", law.lambda(theta));
         // The Poisson step: no column is broken with probability e^-Λ = .3.
-        let intact: Vec<f64> = counts.iter().map(|c| f64::from(u8::from(*c == 0.0))).collect();
+        let intact = counts.iter().map(|c| f64::from(u8::from(*c == 0.0))).collect::<Vec<_>>();
         let intact = mean(&intact, 0.999).unwrap();
         assert!(intact.low - 0.03 < 0.3 && 0.3 < intact.high + 0.03, "{intact:?}");
     }
@@ -128,10 +126,8 @@ fn self_matches_are_ordered_pairs() {
             let y = mixture.head::<f64>(head, &streams);
             let gram = product(y.t(), y.view());
             let keys = mixture.cluster(head);
-            keys.clone()
-                .flat_map(|i| keys.clone().map(move |j| (i, j)))
-                .filter(|&(i, j)| i != j && gram[[i, j]] >= gram[[i, i]])
-                .count()
+            let pairs = keys.clone().flat_map(|i| keys.clone().map(move |j| (i, j)));
+            pairs.filter(|&(i, j)| i != j && gram[[i, j]] >= gram[[i, i]]).count()
         };
         (count(0) + count(1)) as f64
     };
@@ -169,17 +165,14 @@ fn first_softmax_layer_of_the_audit() {
 
 fn eval(id: &str, set: Value) -> attnlab_core::Result<Value> {
     let set: Map<String, Value> = set.as_object().cloned().unwrap_or_default();
-    let catalogue = Catalogue::new().with(attnlab_aot::room());
-    Ok(catalogue.formula(id)?.evaluate(&set)?.value)
+    Ok(catalogue().formula(id)?.evaluate(&set)?.value)
 }
 
 #[test]
 fn every_formula_by_name() {
     let horizon = |more: Value| {
         let mut set = json!({"tokens": 2000, "clusters": 2, "dim": 900, "delta": 0.011_487, "tau": 0.55});
-        for (name, value) in more.as_object().unwrap() {
-            set[name] = value.clone();
-        }
+        set.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         set
     };
     let number = |id: &str, set| eval(id, set).unwrap().as_f64().unwrap();

@@ -44,10 +44,7 @@ fn layers_are_shown_as_they_come_and_may_end_the_run() {
     let mut seen = 0;
     let ended = unroll_with(&data, &layer, 3, None, &mut |row| {
         seen = row.layer;
-        match row.layer {
-            1 => Err(Error::undefined("enough")),
-            _ => Ok(()),
-        }
+        if seen == 1 { Err(Error::undefined("enough")) } else { Ok(()) }
     });
     assert!(ended.is_err() && seen == 1);
 }
@@ -55,18 +52,19 @@ fn layers_are_shown_as_they_come_and_may_end_the_run() {
 #[test]
 fn data_that_do_not_fit_are_refused_by_name() {
     let Data { tokens, bases, labels, .. } = data();
-    let refused = |tokens: &Array2<f64>, bases: &[Array2<f64>], labels: &[usize]| {
-        Data::new(tokens.clone(), bases.to_vec(), labels.to_vec()).unwrap_err().to_string()
+    let refused = |bases: &[&Array2<f64>], labels: &[usize]| {
+        let bases = bases.iter().map(|u| (*u).clone()).collect();
+        Data::new(tokens.clone(), bases, labels.to_vec()).unwrap_err().to_string()
     };
-    let message = refused(&tokens, &bases, &labels[1..]);
+    let [u, v] = [&bases[0], &bases[1]];
+    let message = refused(&[u, v], &labels[1..]);
     assert_eq!(message, "labels has shape (39,), expected (40,), one label per token");
-    let message = refused(&tokens, &bases[..1], &labels);
+    let message = refused(&[u], &labels);
     assert_eq!(message, "labels[20] = 1: must be a whole number from 0 to 0, one per basis");
-    let message = refused(&tokens, &[bases[0].clone(), 2.0 * &bases[1]], &labels);
+    let message = refused(&[u, &(2.0 * v)], &labels);
     assert!(message.starts_with("|U'U - I| of bases[1] = 3.0e0: must be at most 1e-5"), "{message}");
-    let message = refused(&tokens, &[bases[0].clone(), bases[1].t().to_owned()], &labels);
+    let message = refused(&[u, &v.t().to_owned()], &labels);
     assert!(message.starts_with("bases[1] has shape (10, 20), expected (d, p) with d = 20"), "{message}");
-    let three = [bases[0].clone(), bases[1].clone(), bases[0].clone()];
-    let message = refused(&tokens, &three, &labels);
+    let message = refused(&[u, v, u], &labels);
     assert!(message.starts_with("columns of the bases = 30: must be at most d = 20"), "{message}");
 }

@@ -1,5 +1,6 @@
 //! The experiment `vision`: shapes are learnt, parameters are equal, a resumed run, images of the user's, refusals.
 
+use crate::catalogue;
 use crate::configured::{complete, configured};
 use attnlab_aot::experiments::vision::Vision;
 use attnlab_core::error::Result;
@@ -7,7 +8,6 @@ use attnlab_core::npy;
 use attnlab_core::rng::Streams;
 use attnlab_images::LabelledImages;
 use attnlab_images::shapes::ShapeLaw;
-use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::experiment::{Described, Experiment};
 use ndarray::{Array1, Array3, ArrayView2, Axis, s};
 use std::fs;
@@ -123,10 +123,9 @@ fn images_of_ones_own_are_read_resized_and_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let law = ShapeLaw { side: 20, classes: 2, size: 0.4, contrast: 0.5, noise: 0.1 };
     let drawn = law.draw(40, &Streams::new(3, "t", 0, 0)).unwrap();
-    let mut images = ndarray::Array3::<u8>::zeros((40, 20, 20));
+    let mut images = Array3::<u8>::zeros((40, 20, 20));
     for (i, mut to) in images.outer_iter_mut().enumerate() {
-        let image = drawn.image(i).unwrap();
-        to.assign(&image.levels().unwrap().index_axis(ndarray::Axis(0), 0));
+        to.assign(&drawn.image(i).unwrap().levels().unwrap().index_axis(Axis(0), 0));
     }
     let labels: Array1<u8> = drawn.labels().iter().map(|l| *l as u8).collect();
     let path = |name: &str| folder.path().join(name);
@@ -182,8 +181,7 @@ fn masks_of_the_users_judge_the_heads() {
     let refused = |vision: &dyn Experiment| vision.ready().unwrap_err().to_string();
     let few = refused(&*with(stored("few", inside.slice(s![..39, .., ..]).to_owned())));
     assert!(few.contains("it has 39 images in 2 classes, images has 40 images in 2 classes"), "{few}");
-    let small = with(stored("small", inside.slice(s![.., ..8, ..]).to_owned()));
-    let small = refused(&*small);
+    let small = refused(&*with(stored("small", inside.slice(s![.., ..8, ..]).to_owned())));
     assert!(small.contains("8 x 16: must have the size of its image, 16 x 16"), "{small}");
     let alone = tiny(&["masks = \"masks\""]).err().unwrap().to_string();
     assert!(alone.contains("masks = masks: must be empty without images"), "{alone}");
@@ -270,12 +268,10 @@ fn training_goes_on_from_the_networks_of_a_run() {
     }
     for (set, part) in [("patch = 8", "for patches of 1 x 8 x 8 numbers"), ("seeds = 3", "no checkpoint of a training")]
     {
-        let refused = tiny(&[networks, &start, set]).unwrap().ready();
-        let refused = refused.unwrap_err().to_string();
+        let refused = tiny(&[networks, &start, set]).unwrap().ready().unwrap_err().to_string();
         assert!(refused.contains(part), "{refused}");
     }
-    let missing = tiny(&["start = \"no such folder\""]).unwrap();
-    let refused = missing.ready().unwrap_err().to_string();
+    let refused = tiny(&["start = \"no such folder\""]).unwrap().ready().unwrap_err().to_string();
     assert!(refused.contains("no such folder"), "{refused}");
 }
 
@@ -302,15 +298,14 @@ fn settings_out_of_range_are_refused_by_name() {
         let refused = tiny(&[set]).err().map(|e| e.to_string()).unwrap_or_default();
         assert!(refused.contains(part), "{set}: {refused}");
     }
-    let missing = tiny(&["images = \"no such folder\""]).unwrap();
-    let refused = missing.ready().unwrap_err().to_string();
+    let refused = tiny(&["images = \"no such folder\""]).unwrap().ready().unwrap_err().to_string();
     assert!(refused.contains("no such folder"), "{refused}");
 }
 
 /// The settings files of the papers and of the digits can be configured.
 #[test]
 fn settings_files_are_complete() {
-    let catalogue = Catalogue::new().with(attnlab_aot::room());
+    let catalogue = catalogue();
     let entry = catalogue.experiment(Vision::NAME).unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     for (file, networks) in [("vision_papers.toml", 5), ("vision_digits.toml", 4)] {

@@ -148,8 +148,7 @@ const ROUNDING: f64 = 1e-7;
 #[test]
 fn the_network_of_theorem_1_at_2000_tokens() {
     let claim = claim("aot.theorem1");
-    let set = json!({"tokens": 2000, "dim": 900});
-    let report = claim.check(set, Some(1));
+    let report = claim.check(json!({"tokens": 2000, "dim": 900}), Some(1));
     let [exact, layer, ratio, claimed, error] =
         ["exact_updates", "ratio_layer", "ratio", "ratio_claimed", "largest_error_of_exact_ratios"]
             .map(|n| number(&report.witness, n));
@@ -196,10 +195,8 @@ fn the_range_of_figure_4() {
 #[test]
 fn a_loud_horizon_is_found() {
     let set = json!({"tokens": 2000, "clusters": 2, "dim": 100, "delta": 3, "tau": 0.55, "probability": 0.5});
-    let theta = sheets().formula("aot.horizon_theta", set.clone());
-    let mut at_theta = set;
-    at_theta["theta"] = theta.into();
-    at_theta.as_object_mut().unwrap().remove("probability");
+    let theta = sheets().formula("aot.horizon_theta", set);
+    let at_theta = json!({"tokens": 2000, "clusters": 2, "dim": 100, "delta": 3, "tau": 0.55, "theta": theta});
     let lambda = sheets().formula("aot.horizon_lambda", at_theta);
     assert!((lambda / 2.0_f64.ln() - 1.0).abs() < 1e-5, "{theta}: {lambda}");
     // A score of 30θ·g must exceed the self score of 900.

@@ -2,9 +2,7 @@
 //! Section 3.1 and Appendix F, where it is said of small arguments only.
 
 use super::rate::{self, longest};
-use super::setting::subspace_problem;
-use crate::quantities::{AMBIENT, BETA, CONTEXT, DIM, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
-use attnlab_lab::prelude::*;
+use super::setting::*;
 
 /// The limit $\beta\sigma_0^2 P\tilde x$ of softmax attention over Gaussian tokens.
 #[derive(Default, Serialize, Deserialize)]
@@ -51,8 +49,7 @@ impl Claim for AnyBeta {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let problem = subspace_problem(params, 1);
-        vec![rate::regime(&problem, params.get(BETA), params.get(CONTEXT))]
+        vec![rate::regime(&subspace_problem(params, 1), params.get(BETA), params.get(CONTEXT))]
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -60,14 +57,14 @@ impl Claim for AnyBeta {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let beta = params.get(BETA);
-        let shortest = params.get(CONTEXT);
+        let (beta, shortest) = (params.get(BETA), params.get(CONTEXT));
         let problem = subspace_problem(params, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
         let exact = rate::limits(&prompt.prior, beta, &queries)?;
-        let kept = rate::asymptotic(&prompt.prior, beta, &queries, &exact, shortest)?;
-        let Some(mut kept) = kept else { return Ok(rate::too_short()) };
+        let Some(mut kept) = rate::asymptotic(&prompt.prior, beta, &queries, &exact, shortest)? else {
+            return Ok(rate::too_short());
+        };
         for (query, mut limit) in kept.queries.columns().into_iter().zip(kept.limits.columns_mut()) {
             limit *= self.factor(beta, beta * limit.dot(&query));
         }

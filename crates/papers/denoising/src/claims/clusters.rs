@@ -1,14 +1,7 @@
 //! Clusters of unequal variance: Denoising, Appendix C.3, as printed and corrected.
 
-use super::setting::{
-    ByDefinition, IDENTITY, MOST_AMBIENT, accurate, clusters_by_definition, problem, relative, same, share,
-};
-use crate::prompts::{Denoising, Family};
-use crate::quantities::{AMBIENT, NOISE_VARIANCE, RADIUS, VARIANCES, WEIGHTS};
-use crate::theory::Prior;
-use crate::theory::mixture::{Clusters, Weight};
-use attnlab_lab::prelude::*;
-use ndarray::{Array1, ArrayView1};
+use super::setting::*;
+use crate::theory::mixture::Weight;
 use rand::RngExt;
 
 /// The general posterior mean of Appendix C.3 against its definition.
@@ -58,15 +51,14 @@ const LEAST_SHARE: f64 = 0.5;
 /// Clusters with centres of unequal norm, which the display does not need, and a query.
 fn draw(params: &Params, streams: &Streams) -> Result<(Clusters, Array1<f64>)> {
     let problem = problem_of(params);
-    let mut prior = problem.draw_prior(streams)?;
-    if let Prior::Clusters(c) = &mut prior {
-        let mut rng = streams.part("norms", 0);
-        for mut mean in c.means.columns_mut() {
-            mean *= rng.random_range(0.5..1.5);
-        }
+    let Prior::Clusters(mut c) = problem.draw_prior(streams)? else {
+        return Err(Error::undefined("the family has no clusters"));
+    };
+    let mut rng = streams.part("norms", 0);
+    for mut mean in c.means.columns_mut() {
+        mean *= rng.random_range(0.5..1.5);
     }
-    let (_, queries) = problem.draw_queries(&prior, 1, streams)?;
-    let Prior::Clusters(c) = prior else { return Err(Error::undefined("the family has no clusters")) };
+    let (_, queries) = problem.draw_queries(&Prior::Clusters(c.clone()), 1, streams)?;
     Ok((c, queries.column(0).to_owned()))
 }
 
@@ -128,10 +120,7 @@ impl Claim for UnequalClusters {
 
     fn expected(&self, params: &Params) -> VerdictKind {
         let variances = params.get(VARIANCES);
-        if variances.iter().all(|v| *v == variances[0]) {
-            return VerdictKind::Supported;
-        }
-        self.sheet().expected
+        if variances.iter().all(|v| *v == variances[0]) { VerdictKind::Supported } else { self.sheet().expected }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -156,8 +145,7 @@ impl UnequalClusters {
             let mut weights: Vec<f64> = c.weights.iter().zip(&c.variances).map(changed).collect();
             let sum: f64 = weights.iter().sum();
             weights.iter_mut().for_each(|w| *w /= sum);
-            let mutant = Clusters { weights, ..c.clone() };
-            mutant.posterior_mean(query, s, Weight::Corrected)
+            Clusters { weights, ..c.clone() }.posterior_mean(query, s, Weight::Corrected)
         };
         match self.form {
             Form::Printed => c.posterior_mean(query, s, Weight::Printed),

@@ -1,15 +1,8 @@
 //! The energy of dense associative memory: Denoising, Section 4, Eqs. (7) and (8).
 
-use super::setting::{derivative, sphere_problem, value};
-use crate::quantities::{ALPHA, AMBIENT, BETA, CONTEXT, DIM, NOISE_VARIANCE, QUERIES, RADIUS, RIVAL, STEP};
-use crate::theory::Prior;
-use attnlab_core::linalg::normal_matrix;
+use super::setting::*;
 use attnlab_core::stats::{Estimate, mean};
 use attnlab_lab::claim::verdict;
-use attnlab_lab::prelude::*;
-use attnlab_theory::attention::memory::DenseMemory;
-use attnlab_theory::attention::softmax_attention;
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 /// Steps of descent on (7) are (8) at every size γ, and with γ = α the first is the attention layer (5).
 #[derive(Default, Serialize, Deserialize)]
@@ -66,13 +59,10 @@ impl Claim for OneStep {
     }
 
     fn takes(&self) -> &'static [ArraySpec] {
+        const AXES: &[&str] = &[AMBIENT.name, CONTEXT.name];
         const {
             &[
-                ArraySpec::one(
-                    "context",
-                    "X (n, L): the tokens of the context, one per column",
-                    &[AMBIENT.name, CONTEXT.name],
-                ),
+                ArraySpec::one("context", "X (n, L): the tokens of the context, one per column", AXES),
                 ArraySpec::one("queries", "s (n, M): the states that steps begin from, one per column", &[]),
             ]
         }
@@ -80,10 +70,8 @@ impl Claim for OneStep {
 
     fn on(&self, params: &Params, arrays: &Arrays) -> Result<Vec<Outcome>> {
         let context = arrays.one("context")?;
-        if context.nrows() > MOST_ROWS {
-            let expected = format!("at most {MOST_ROWS} rows; the energy is differentiated along each of them");
-            return Err(Error::shape("context", context.dim(), expected));
-        }
+        let expected = format!("at most {MOST_ROWS} rows; the energy is differentiated along each of them");
+        require_shape(context.nrows() <= MOST_ROWS, "context", context.dim(), expected)?;
         let queries = arrays.columns_like("queries", "context", context.nrows())?;
         Ok(queries.columns().into_iter().map(|query| self.compared(params, context, query)).collect())
     }
@@ -111,12 +99,12 @@ impl OneStep {
         }
         let (mut gap, mut rounding): (f64, f64) = (0.0, 0.0);
         for (size, s, expected) in &sides {
-            let descent = self.descend(context, s.view(), (alpha, beta), *size, longest);
+            let (step, error) = self.descend(context, s.view(), (alpha, beta), *size, longest);
             let length = |v: &Array1<f64>| v.mapv(f64::abs).sum();
             let scale = length(s) * (1.0 + size / alpha) + size * longest;
-            let apart = length(&(descent.step - expected));
+            let apart = length(&(step - expected));
             gap = gap.max(apart / scale);
-            rounding = rounding.max(size * descent.rounding / scale);
+            rounding = rounding.max(size * error / scale);
             if !(apart.is_finite() && scale.is_finite()) {
                 rounding = f64::INFINITY;
             }
@@ -128,16 +116,8 @@ impl OneStep {
         let sizes: Vec<f64> = sides.iter().map(|(size, ..)| *size).collect();
         Outcome::equal(gap, 0.0, DERIVATIVE, witness! { "relative_gap" => gap, "sizes_of_steps" => sizes })
     }
-}
 
-/// A step of gradient descent, with the rounding error of its gradient, summed over components.
-struct Descent {
-    step: Array1<f64>,
-    rounding: f64,
-}
-
-impl OneStep {
-    /// One step of size `gamma` on (7) by differences.
+    /// One step of size `gamma` on (7) by differences, with the rounding error of its gradient, summed over components.
     fn descend(
         &self,
         context: ArrayView2<f64>,
@@ -145,7 +125,7 @@ impl OneStep {
         (alpha, beta): (f64, f64),
         gamma: f64,
         longest: f64,
-    ) -> Descent {
+    ) -> (Array1<f64>, f64) {
         // (7) as it is printed, at s + h e_i.
         let energy = |i: usize, h: f64| {
             let mut moved = s.to_owned();
@@ -162,7 +142,7 @@ impl OneStep {
         // The energy is made of these two; the rule takes four values over 1.5 h.
         let length = s.dot(&s).sqrt() + 2.0 * h;
         let terms = length * length / (2.0 * alpha) + length * longest * (context.ncols() as f64).ln_1p();
-        Descent { step: &s - &(gradient * size), rounding: 3.0 * epsilon * terms / h * s.len() as f64 }
+        (&s - &(gradient * size), 3.0 * epsilon * terms / h * s.len() as f64)
     }
 
     /// (7) up to the constant ln(L)/β.
@@ -211,9 +191,8 @@ impl Claim for OneStepWins {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let several = params.real(CONTEXT) - 2.0;
         vec![
-            Hypothesis::new("two tokens", "L >= 2: one token is all three answers", several),
+            Hypothesis::new("two tokens", "L >= 2: one token is all three answers", params.real(CONTEXT) - 2.0),
             Hypothesis::new("a sphere", "d >= 1: of two points most answers are one of them", params.real(DIM) - 1.0),
         ]
     }
@@ -227,9 +206,8 @@ impl Claim for OneStepWins {
         let prompt = problem.draw(streams)?;
         let count = params.get(QUERIES);
         let (targets, queries) = problem.draw_queries(&prompt.prior, count, streams)?;
-        let basis = match &prompt.prior {
-            Prior::Sphere { basis, .. } => basis,
-            _ => return Err(Error::undefined("the family is no sphere")),
+        let Prior::Sphere { basis, .. } = &prompt.prior else {
+            return Err(Error::undefined("the family is no sphere"));
         };
         // All answers lie in the span of the tokens: its coordinates suffice.
         let within = basis.t();

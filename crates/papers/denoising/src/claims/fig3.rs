@@ -1,11 +1,6 @@
 //! The number of minima of the energy: Denoising, Fig. 3 at its printed parameters, and when it is one.
 
-use crate::prompts::{Denoising, Dimension, Family};
-use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, RADIUS, STRENGTH};
-use crate::theory::Prior;
-use attnlab_core::linalg::normal_matrix;
-use attnlab_lab::prelude::*;
-use attnlab_theory::attention::memory::DenseMemory;
+use super::setting::*;
 
 /// The number of minima of the energy (7) on contexts from a sphere.
 #[derive(PartialEq, Serialize, Deserialize)]
@@ -26,10 +21,10 @@ impl Valleys {
 
     /// αβR².
     fn strength(&self, params: &Params) -> f64 {
-        match self.figure {
-            true => self.strength * params.get(RADIUS).powi(2) / params.get(NOISE_VARIANCE),
-            false => self.strength * params.get(STRENGTH),
+        if self.figure {
+            return self.strength * params.get(RADIUS).powi(2) / params.get(NOISE_VARIANCE);
         }
+        self.strength * params.get(STRENGTH)
     }
 }
 
@@ -61,29 +56,23 @@ impl Claim for Valleys {
 
     fn schema(&self) -> Schema {
         // Larger d and L take minutes: eigenvalues in d + 1 dimensions and L exponentials per step of descent.
-        let mut schema = vec![
+        vec![
             AMBIENT.or(2),
             DIM.within(Domain::Whole(0, 30)).or(1),
             RADIUS.or(1.0),
             CONTEXT.within(Domain::Whole(1, 5000)).or(20),
-        ];
-        if self.figure {
-            schema.push(NOISE_VARIANCE.or(10.0));
-        } else {
-            schema.push(STRENGTH.or(0.95));
-        }
-        schema
+            if self.figure { NOISE_VARIANCE.or(10.0) } else { STRENGTH.or(0.95) },
+        ]
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
         problem_of(params).validate()?;
-        if !self.figure || self.strength(params) <= STRONGEST {
+        if !self.figure {
             return Ok(());
         }
         let r = params.get(RADIUS);
-        let least = r * r / STRONGEST;
-        let allowed = format!("must be at least {least:e} with R = {r}; minima are not resolved below");
-        Err(Error::invalid(NOISE_VARIANCE.name, params.get(NOISE_VARIANCE), allowed))
+        let allowed = format!("must be at least {:e} with R = {r}; minima are not resolved below", r * r / STRONGEST);
+        require(self.strength(params) <= STRONGEST, NOISE_VARIANCE.name, params.get(NOISE_VARIANCE), allowed)
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -95,11 +84,8 @@ impl Claim for Valleys {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let (strength, dimensions) = (self.strength(params), params.real(DIM) + 1.0);
-        if !self.figure {
-            return vec![];
-        }
-        if strength < 1.0 {
-            // Convex, whatever the tokens: nothing is left open.
+        // Convex, whatever the tokens: nothing is left open.
+        if !self.figure || strength < 1.0 {
             return vec![];
         }
         vec![

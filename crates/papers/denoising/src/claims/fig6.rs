@@ -1,11 +1,7 @@
 //! Scaled identities of least loss: Denoising, Fig. 6 and Section F.4.
 
-use super::setting::{PER_SECOND, sphere_problem, value};
-use crate::prompts::{Denoising, Prompt};
-use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, PROMPTS, RADIUS};
+use super::setting::*;
 use crate::scales::ScaleLandscape;
-use crate::theory::sphere;
-use attnlab_lab::prelude::*;
 
 /// The minimum of the landscape of case 2 lies at β = 1/σ_Z² up to fluctuations.
 #[derive(Serialize, Deserialize)]
@@ -124,8 +120,7 @@ impl Claim for Minimum {
             return Err(Error::undefined("the loss is not finite at the ends of the search"));
         };
         if first.max(last) - minimum.loss <= FLAT * minimum.loss {
-            let reason = "the loss does not depend on beta";
-            return Ok(Outcome::uninformative(reason, Witness::new()));
+            return Ok(Outcome::uninformative("the loss does not depend on beta", Witness::new()));
         }
         let said = if self.deviation { 1.0 / s.sqrt() } else { self.scale / s };
         Ok(value(
@@ -148,9 +143,6 @@ impl Claim for Minimum {
         let scatter = sphere::minimum_scatter(d, r, s, params.real(PROMPTS));
         let needed = (4.29 * scatter / (BAND * 2.0 / 3.0)).powi(2);
         // Out of scope it may not be a number.
-        if needed.is_nan() {
-            return 30;
-        }
-        needed.clamp(30.0, 100.0) as u64
+        if needed.is_nan() { 30 } else { needed.clamp(30.0, 100.0) as u64 }
     }
 }

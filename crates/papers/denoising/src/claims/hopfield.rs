@@ -1,13 +1,8 @@
 //! The energy of linear attention: Denoising, Appendix H.1, (A.21) and (A.23).
 
-use super::setting::{MOST_AMBIENT, not_finite, subspace_problem};
-use crate::quantities::{AMBIENT, CONTEXT, DIM, NOISE_VARIANCE, TOKEN_VARIANCE};
-use crate::theory::{Prior, linear};
-use attnlab_core::linalg::normal_matrix;
-use attnlab_lab::prelude::*;
+use super::setting::*;
 use attnlab_theory::attention::linear_attention;
 use attnlab_theory::attention::memory::SphericalHopfield;
-use ndarray::Array2;
 use rand_distr::{ChiSquared, Distribution};
 
 /// A step of size γ on (A.21) is linear attention (A.20).
@@ -58,8 +53,7 @@ impl Claim for LinearStep {
             factor * (moved.dot(&moved) / (2.0 * gamma) - 0.5 * second)
         };
         let h = (s.dot(s) / s.len() as f64).sqrt();
-        let step = (0..s.len()).map(|i| s[i] - size * (energy(i, h) - energy(i, -h)) / (2.0 * h));
-        let step: Vec<f64> = step.collect();
+        let step: Vec<f64> = (0..s.len()).map(|i| s[i] - size * (energy(i, h) - energy(i, -h)) / (2.0 * h)).collect();
         let (identity, scaled) = (Array2::eye(s.len()), Array2::eye(s.len()) * gamma);
         let layer = linear_attention(x.view(), identity.view(), scaled.view(), s.view());
         let apart: f64 = step.iter().zip(&layer).map(|(a, b)| (a - b).abs()).sum();
@@ -146,11 +140,8 @@ impl Claim for PositiveDefinite {
     fn validate(&self, params: &Params) -> Result<()> {
         subspace_problem(params, 1).validate()?;
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
-        if self.printed() || sz >= LEAST_NOISE * s0 {
-            return Ok(());
-        }
         let allowed = format!("must be at least {LEAST_NOISE:e} of sigma0_2 = {s0}");
-        Err(Error::invalid(NOISE_VARIANCE.name, sz, allowed))
+        require(self.printed() || sz >= LEAST_NOISE * s0, NOISE_VARIANCE.name, sz, allowed)
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -163,7 +154,8 @@ impl Claim for PositiveDefinite {
             return vec![];
         }
         let length = params.real(CONTEXT);
-        let enough = length_for(params, 1.0 - VERY_LIKELY);
+        let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
+        let enough = linear::definite_but(params.get(DIM), s0, sz, 1.0 - VERY_LIKELY);
         vec![
             Hypothesis::new(
                 "long context",
@@ -201,11 +193,6 @@ impl Claim for PositiveDefinite {
     }
 }
 
-fn length_for(params: &Params, failure: f64) -> f64 {
-    let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
-    linear::definite_but(params.get(DIM), s0, sz, failure)
-}
-
 impl PositiveDefinite {
     /// Context lengths, and whether the energy is said to be positive definite there.
     fn lengths(&self, params: &Params) -> Vec<(usize, bool)> {
@@ -241,10 +228,8 @@ fn context_of(params: &Params, length: usize, streams: &Streams) -> Result<Array
     let d = basis.ncols();
     let mut rng = streams.part("second-moment", 0);
     let mut t = normal_matrix(d, d, &mut rng);
-    for ((i, j), entry) in t.indexed_iter_mut() {
-        if j > i {
-            *entry = 0.0;
-        }
+    for ((i, j), entry) in t.indexed_iter_mut().filter(|((i, j), _)| j >= i) {
+        *entry = 0.0;
         if j == i {
             let law = ChiSquared::new((length - i) as f64);
             let law = law.map_err(|e| Error::undefined(format!("chi-squared of {length}: {e}")))?;

@@ -22,37 +22,35 @@ use std::sync::Arc;
 
 /// All claims, in the order in which the papers print them.
 pub fn all() -> Vec<Arc<dyn Claim>> {
-    vec![
-        Arc::new(prop1::Prop1::default()),
-        Arc::new(prop2::Prop2Mean::default()),
-        Arc::new(prop2::Prop2Loss::PRINTED),
-        Arc::new(prop2::Prop2Loss::CORRECTED),
-        Arc::new(prop3::Prop3::INTEGRAL),
-        Arc::new(prop3::Prop3::PRINTED),
-        Arc::new(prop3::Prop3::CORRECTED),
-        Arc::new(prop4::Prop4::default()),
-        Arc::new(prop4::Prop4Limit::default()),
-        Arc::new(clusters::UnequalClusters::PRINTED),
-        Arc::new(clusters::UnequalClusters::CORRECTED),
-        Arc::new(theorem3_1::Theorem31::default()),
-        Arc::new(theorem3_1::Theorem31Finite::default()),
-        Arc::new(theorem3_2::Theorem32::default()),
-        Arc::new(theorem3_2::Theorem32Rate::default()),
-        Arc::new(small_argument::LemmaF1::default()),
-        Arc::new(small_argument::PropF2::default()),
-        Arc::new(small_argument::PropF2Coefficient::default()),
-        Arc::new(any_beta::AnyBeta::default()),
-        Arc::new(energy::OneStep::default()),
-        Arc::new(energy::OneStepWins::default()),
-        Arc::new(fig3::Valleys::PRINTED),
-        Arc::new(fig3::Valleys::CONVEX),
-        Arc::new(fig6::Minimum::PRINTED),
-        Arc::new(fig6::Minimum::LIMIT),
-        Arc::new(hopfield::LinearStep::default()),
-        Arc::new(hopfield::PositiveDefinite::PRINTED),
-        Arc::new(hopfield::PositiveDefinite::CORRECTED),
-        Arc::new(jacobian::Jacobian::default()),
-        Arc::new(jacobian::Condition::PRINTED),
-        Arc::new(jacobian::Condition::CORRECTED),
+    [
+        family([prop1::Prop1::default()]),
+        family([prop2::Prop2Mean::default()]),
+        family([prop2::Prop2Loss::PRINTED, prop2::Prop2Loss::CORRECTED]),
+        family([prop3::Prop3::INTEGRAL, prop3::Prop3::PRINTED, prop3::Prop3::CORRECTED]),
+        family([prop4::Prop4::default()]),
+        family([prop4::Prop4Limit::default()]),
+        family([clusters::UnequalClusters::PRINTED, clusters::UnequalClusters::CORRECTED]),
+        family([theorem3_1::Theorem31::default()]),
+        family([theorem3_1::Theorem31Finite::default()]),
+        family([theorem3_2::Theorem32::default()]),
+        family([theorem3_2::Theorem32Rate::default()]),
+        family([small_argument::LemmaF1::default()]),
+        family([small_argument::PropF2::default()]),
+        family([small_argument::PropF2Coefficient::default()]),
+        family([any_beta::AnyBeta::default()]),
+        family([energy::OneStep::default()]),
+        family([energy::OneStepWins::default()]),
+        family([fig3::Valleys::PRINTED, fig3::Valleys::CONVEX]),
+        family([fig6::Minimum::PRINTED, fig6::Minimum::LIMIT]),
+        family([hopfield::LinearStep::default()]),
+        family([hopfield::PositiveDefinite::PRINTED, hopfield::PositiveDefinite::CORRECTED]),
+        family([jacobian::Jacobian::default()]),
+        family([jacobian::Condition::PRINTED, jacobian::Condition::CORRECTED]),
     ]
+    .concat()
+}
+
+/// The claims of one type.
+fn family<C: Claim + 'static, const N: usize>(claims: [C; N]) -> Vec<Arc<dyn Claim>> {
+    claims.into_iter().map(|claim| Arc::new(claim) as Arc<dyn Claim>).collect()
 }

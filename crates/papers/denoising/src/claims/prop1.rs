@@ -1,7 +1,6 @@
 //! The posterior mean is optimal: Denoising, Proposition 1.
 
-use crate::quantities::{CLUSTERS, NOISE_VARIANCE};
-use attnlab_lab::prelude::*;
+use super::setting::*;
 use rand::RngExt;
 use rand_distr::{Distribution, StandardNormal};
 
@@ -31,14 +30,10 @@ impl Claim for Prop1 {
 
     fn validate(&self, params: &Params) -> Result<()> {
         // The quadrature takes some 300 / sigma_Z steps over K points.
-        let s = params.get(NOISE_VARIANCE);
-        let least = (params.real(CLUSTERS) / MOST_POINTS).powi(2).max(1e-6);
-        if s >= least {
-            return Ok(());
-        }
-        let k = params.get(CLUSTERS);
+        let (k, s) = (params.get(CLUSTERS), params.get(NOISE_VARIANCE));
+        let least = (k as f64 / MOST_POINTS).powi(2).max(1e-6);
         let allowed = format!("must be at least {least:e} with K = {k}; the quadrature takes steps of sigma_Z / 40");
-        Err(Error::invalid(NOISE_VARIANCE.name, s, allowed))
+        require(s >= least, NOISE_VARIANCE.name, s, allowed)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {

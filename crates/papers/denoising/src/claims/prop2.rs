@@ -1,11 +1,7 @@
 //! Subspaces: Denoising, Proposition 2, (A.1) and (A.2), as printed and corrected.
 
-use super::setting::{MOST_AMBIENT, accurate, same, subspace_problem, value};
-use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
-use crate::theory::{Prior, linear};
+use super::setting::*;
 use attnlab_core::linalg::symmetric_eigen;
-use attnlab_lab::prelude::*;
-use ndarray::{Array1, Array2};
 
 /// (A.1) against the conditional mean of jointly normal vectors in all n dimensions.
 #[derive(Default, Serialize, Deserialize)]
@@ -122,13 +118,10 @@ impl Claim for Prop2Loss {
     fn validate(&self, params: &Params) -> Result<()> {
         subspace_problem(params, 1).validate()?;
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
-        if RATIO.contains(&(sz / s0)) {
-            return Ok(());
-        }
         let (low, high) = (RATIO.start() * s0, RATIO.end() * s0);
         let allowed =
             format!("must lie in [{low:e}, {high:e}] with sigma0_2 = {s0}; beyond, rounding hides one of them");
-        Err(Error::invalid(NOISE_VARIANCE.name, sz, allowed))
+        require(RATIO.contains(&(sz / s0)), NOISE_VARIANCE.name, sz, allowed)
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -159,13 +152,11 @@ impl Claim for Prop2Loss {
         }
         let d = if self.ambient { params.get(AMBIENT) } else { params.get(DIM) + self.more };
         let printed = linear::mmse(&vec![s0; d], sz);
-        let mean = loss / count as f64;
-        let difference = difference / count as f64;
+        let (mean, difference) = (loss / count as f64, difference / count as f64);
         let ratio = if self.shrunk { mean / printed } else { 1.0 + self.share * difference / printed };
-        Ok(value(
-            ratio,
-            witness! { "loss_with_the_factor" => mean, "more_without_it" => difference, "right_side" => printed },
-        ))
+        let witness =
+            witness! { "loss_with_the_factor" => mean, "more_without_it" => difference, "right_side" => printed };
+        Ok(value(ratio, witness))
     }
 
     fn promise(&self, params: &Params) -> Promise {
@@ -174,8 +165,7 @@ impl Claim for Prop2Loss {
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
-        let each = params.real(QUERIES) * params.real(DIM);
-        (COMPONENTS / each).ceil().max(50.0) as u64
+        (COMPONENTS / (params.real(QUERIES) * params.real(DIM))).ceil().max(50.0) as u64
     }
 }
 

@@ -1,11 +1,7 @@
 //! Spheres: Denoising, Proposition 3, (A.3) and (A.4), as printed and corrected.
 
-use super::setting::{IDENTITY, MOST_AMBIENT, accurate, average, relative, same, share, sphere_problem};
-use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, RADIUS};
-use crate::theory::{Prior, sphere};
+use super::setting::*;
 use attnlab_core::special::{bessel_ratio, bessel_ratio_complement};
-use attnlab_lab::prelude::*;
-use ndarray::{Array1, ArrayView1};
 use std::f64::consts::PI;
 
 /// The posterior mean on a sphere against its definition.
@@ -79,12 +75,11 @@ impl Claim for Prop3 {
             let projected = prompt.prior.project(prompt.query.view());
             Ok(telling(params, projected.dot(&projected).sqrt()))
         };
-        let unit = s == 1.0;
         vec![Hypothesis::new(
             "the argument matters",
             "R |X| / sigma_Z neither large nor small [here: the ratio differs by at least 1e-7 between the two at half of the queries, \
              or sigma_Z = 1]",
-            if unit { 0.5 } else { share(informative) - 0.5 },
+            if s == 1.0 { 0.5 } else { share(informative) - 0.5 },
         )]
     }
 
@@ -123,8 +118,7 @@ impl Claim for Prop3 {
         let formula = projected * (length / norm);
         let agree = relative(&formula, &definition, r) <= IDENTITY;
         if self.form == Form::Printed && agree && s != 1.0 && !telling(params, norm) {
-            let reason = "both arguments give the same ratio to 1e-7";
-            return Ok(Outcome::uninformative(reason, Witness::new()));
+            return Ok(Outcome::uninformative("both arguments give the same ratio to 1e-7", Witness::new()));
         }
         Ok(same(&formula, &definition, r))
     }
@@ -178,7 +172,7 @@ fn integral(prior: &Prior, direction: &Array1<f64>, radius: f64, g: impl Fn(Arra
 
 /// A unit vector in the span of the basis orthogonal to the unit vector `e1` of that span: the column
 /// least aligned with it, made orthogonal.
-fn across(basis: ndarray::ArrayView2<f64>, e1: &Array1<f64>) -> Array1<f64> {
+fn across(basis: ArrayView2<f64>, e1: &Array1<f64>) -> Array1<f64> {
     let c = basis.t().dot(e1).mapv(f64::abs);
     let least = (0..c.len()).min_by(|a, b| c[*a].total_cmp(&c[*b])).unwrap_or(0);
     let column = basis.column(least);

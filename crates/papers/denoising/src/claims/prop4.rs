@@ -1,32 +1,23 @@
 //! Clusters of equal variance and norm: Denoising, Proposition 4, (A.5) and (A.6).
 
-use super::setting::{IDENTITY, MOST_AMBIENT, accurate, average, clusters_by_definition, problem, relative, same};
-use crate::prompts::{Denoising, Family};
-use crate::quantities::{AMBIENT, CLUSTERS, NOISE_VARIANCE, RADIUS, TOKEN_VARIANCE};
-use crate::theory::Prior;
-use crate::theory::mixture::{Clusters, equal_variances};
-use attnlab_lab::prelude::*;
-use ndarray::Array1;
+use super::setting::*;
+use crate::theory::mixture::equal_variances;
 
 /// Clusters, one centre at half the radius where their norms are `unequal`, and a query.
 fn clusters(params: &Params, sigma0_2: f64, unequal: bool, streams: &Streams) -> Result<(Clusters, Array1<f64>)> {
     let problem = problem_of(params, sigma0_2);
-    let mut prior = problem.draw_prior(streams)?;
-    if let Prior::Clusters(c) = &mut prior
-        && unequal
-    {
-        let mut first = c.means.column_mut(0);
-        first *= 0.5;
+    let Prior::Clusters(mut clusters) = problem.draw_prior(streams)? else {
+        return Err(Error::undefined("the family has no clusters"));
+    };
+    if unequal {
+        clusters.means.column_mut(0).mapv_inplace(|x| 0.5 * x);
     }
-    let (_, queries) = problem.draw_queries(&prior, 1, streams)?;
-    let Prior::Clusters(clusters) = prior else { return Err(Error::undefined("the family has no clusters")) };
+    let (_, queries) = problem.draw_queries(&Prior::Clusters(clusters.clone()), 1, streams)?;
     Ok((clusters, queries.column(0).to_owned()))
 }
 
 fn problem_of(params: &Params, sigma0_2: f64) -> Denoising {
-    let k = params.get(CLUSTERS);
-    let family =
-        Family::Clusters { weights: vec![1.0 / k as f64; k], variances: vec![sigma0_2; k], radius: params.get(RADIUS) };
+    let family = Family::balanced(params.get(CLUSTERS), sigma0_2, params.get(RADIUS));
     problem(family, params.get(AMBIENT), params.get(NOISE_VARIANCE))
 }
 
@@ -128,13 +119,11 @@ impl Claim for Prop4Limit {
         let width = if self.temperature { sz.sqrt() } else { sz * (1.0 + self.louder) };
         let formula = equal_variances(means, &c.weights, 0.0, width, x);
         // By definition: points weighted by the density of the noise that leads from them to x~.
-        let mut logs = vec![];
-        let mut points = vec![];
-        for (mu, w) in means.columns().into_iter().zip(&c.weights) {
+        let point = |(mu, w): (ArrayView1<f64>, &f64)| {
             let distance = &query - &mu;
-            logs.push(w.ln() - distance.dot(&distance) / (2.0 * sz));
-            points.push(mu.to_owned());
-        }
+            (w.ln() - distance.dot(&distance) / (2.0 * sz), mu.to_owned())
+        };
+        let (logs, points): (Vec<_>, Vec<_>) = means.columns().into_iter().zip(&c.weights).map(point).unzip();
         let definition = average(&logs, &points);
         let radius = params.get(RADIUS);
         let gap = relative(&formula, &definition, radius);

@@ -3,14 +3,9 @@
 //! A limit holds query by query, and the squared distance of softmax attention from its limit need not have a
 //! mean over queries: it is counted in units of its own variance, at the queries for which L is asymptotic.
 
-use super::setting::PER_SECOND;
-use crate::prompts::{Denoising, Family};
-use crate::quantities::{AMBIENT, CONTEXT, QUERIES};
-use crate::theory::Prior;
+use super::setting::*;
 use attnlab_core::stats::log_log_slope_of_means;
 use attnlab_lab::claim::verdict::judge_estimate;
-use attnlab_lab::prelude::*;
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 /// Context lengths of a rate: L, 2L, .., 16L.
 const DOUBLINGS: u32 = 5;
@@ -18,6 +13,9 @@ const DOUBLINGS: u32 = 5;
 /// Largest distance of the exponent from -1: an estimate that does not converge has 0. The terms of order 1/L²
 /// move it by .014 at most ([`LONG`]); the rest is for the interval.
 const EXPONENT_BAND: f64 = 0.1;
+
+/// The exponents of a mean that falls like 1/L.
+const BAND: [f64; 2] = [-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND];
 
 /// Least ratio of L to L* of [`Asymptotics`](crate::theory::Asymptotics): the share 2 L*/L of the next order is
 /// then .04 at the shortest length and moves the exponent by less than .014.
@@ -51,10 +49,7 @@ pub fn outcome(shortest: usize, errors: &[f64]) -> Outcome {
     }
 }
 
-/// Judges whether the mean over trials falls like 1/L.
-///
-/// # Errors
-/// With fewer than two trials, or outcomes of other trials.
+/// Judges whether the mean over trials falls like 1/L; an error with fewer than two trials, or outcomes of others.
 pub fn judge(outcomes: &[Outcome], level: f64) -> Result<Judgement> {
     let series = |outcome: &Outcome, name: &str| -> Result<Vec<f64>> {
         let list = outcome.witness().get(name).and_then(Value::as_array);
@@ -64,7 +59,7 @@ pub fn judge(outcomes: &[Outcome], level: f64) -> Result<Judgement> {
     let errors: Result<Vec<_>> = outcomes.iter().map(|o| series(o, "error2")).collect();
     let lengths = outcomes.first().map_or(Ok(vec![]), |o| series(o, "L"))?;
     let exponent = log_log_slope_of_means(&lengths, &errors?, level)?;
-    let (low, high) = (-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND);
+    let [low, high] = BAND;
     let mut judgement = judge_estimate(low, high, exponent, outcomes.len());
     if let Verdict::Refuted { witness } = &mut judgement.verdict {
         *witness = witness! { "exponent_of_L" => exponent.value };
@@ -74,7 +69,7 @@ pub fn judge(outcomes: &[Outcome], level: f64) -> Result<Judgement> {
 
 /// The promise of [`judge`] in words.
 pub fn promised() -> String {
-    let (low, high) = (-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND);
+    let [low, high] = BAND;
     format!("the mean squared distance falls like a power of L between {low} and {high}")
 }
 
@@ -131,9 +126,6 @@ pub struct Kept {
 }
 
 /// Keeps the queries for which L is asymptotic at inverse temperature β; None if there is none.
-///
-/// # Errors
-/// As [`Prior::asymptotics`].
 pub fn asymptotic(
     prior: &Prior,
     beta: f64,
@@ -174,15 +166,11 @@ pub fn regime(problem: &Denoising, beta: f64, shortest: usize) -> Hypothesis {
 fn share(problem: &Denoising, beta: f64, shortest: usize) -> Result<f64> {
     let (mut tasks, each) = PILOT;
     let mut problem = problem.clone();
-    let invariant = match &problem.family {
-        Family::Subspace { dim, .. } | Family::Sphere { dim, .. } => Some(dim.largest()),
-        _ => None,
-    };
     let mut queries = each;
-    if let Some(d) = invariant {
+    if let Family::Subspace { dim, .. } | Family::Sphere { dim, .. } = &problem.family {
         // Only the length of the projected query counts: one task, in the least space that holds it.
+        problem.ambient = dim.largest() + 1;
         (tasks, queries) = (1, each * tasks as usize);
-        problem.ambient = d + 1;
     }
     let mut count = 0;
     for task in 0..tasks {
@@ -197,9 +185,6 @@ fn share(problem: &Denoising, beta: f64, shortest: usize) -> Result<f64> {
 }
 
 /// Limits of softmax attention at `queries` (n, M).
-///
-/// # Errors
-/// As [`Prior::attention_limit`].
 pub fn limits(prior: &Prior, beta: f64, queries: &Array2<f64>) -> Result<Array2<f64>> {
     let mut limits = Array2::zeros(queries.dim());
     for (query, mut limit) in queries.columns().into_iter().zip(limits.columns_mut()) {
@@ -208,10 +193,9 @@ pub fn limits(prior: &Prior, beta: f64, queries: &Array2<f64>) -> Result<Array2<
     Ok(limits)
 }
 
-/// The mean squared distance of softmax attention $\alpha X\,\mathrm{softmax}(\beta X^T\tilde x)$ from its
-/// limits at the kept queries, for each of the [`lengths`] whose longest is that of the
-/// context (n, 16 L): over all disjoint contexts of that length in it, in units of the queries' variances. The
-/// exponentials are shared.
+/// The mean squared distance of softmax attention $\alpha X\,\mathrm{softmax}(\beta X^T\tilde x)$ from its limits at
+/// the kept queries, for each of the [`lengths`] whose longest is that of the context (n, 16 L): over all disjoint
+/// contexts of that length in it, in units of the queries' variances. The exponentials are shared.
 pub fn softmax_errors(context: ArrayView2<f64>, (alpha, beta): (f64, f64), kept: &Kept) -> Vec<f64> {
     let Kept { queries, limits, variances } = kept;
     let mut errors = vec![0.0; DOUBLINGS as usize];
@@ -262,9 +246,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use attnlab_core::linalg::normal_matrix;
     use attnlab_core::stats::binomial;
-    use attnlab_theory::attention::softmax_attention;
     use ndarray::s;
 
     /// Against the plain layer on every disjoint context.
@@ -304,7 +286,7 @@ mod tests {
                 let sums: Array2<f64> = normal_matrix(blocks, 1, &mut rng);
                 let error = |doubling: u32| {
                     let size = 1_usize << doubling;
-                    let mean2 = |block: ndarray::ArrayView1<f64>| (block.sum() / size as f64).powi(2);
+                    let mean2 = |block: ArrayView1<f64>| (block.sum() / size as f64).powi(2);
                     let sum: f64 = sums.column(0).exact_chunks(size).into_iter().map(mean2).sum();
                     sum * size as f64 / blocks as f64 * (size as f64).powf(above)
                 };

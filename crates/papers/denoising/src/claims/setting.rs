@@ -1,12 +1,17 @@
 //! Shared parts of the claims of in-context denoising: problems, outcomes, and the posterior mean by its
-//! definition, computed by brute force and without any of the closed forms that are checked.
+//! definition, computed by brute force and without any of the closed forms that are checked; and the names of their
+//! files: `use super::setting::*;`.
 
-use crate::prompts::{Denoising, Dimension, Family};
-use crate::quantities::{AMBIENT, DIM, NOISE_VARIANCE, RADIUS, TOKEN_VARIANCE};
-use crate::theory::mixture::Clusters;
+pub(super) use crate::prompts::{Denoising, Dimension, Family, Prompt};
+pub(super) use crate::quantities::*;
+pub(super) use crate::theory::mixture::Clusters;
+pub(super) use crate::theory::{Prior, linear, sphere};
+pub(super) use attnlab_core::linalg::normal_matrix;
 use attnlab_core::stats::log_log_slope;
-use attnlab_lab::prelude::*;
-use ndarray::{Array1, ArrayView1};
+pub(super) use attnlab_lab::prelude::*;
+pub(super) use attnlab_theory::attention::memory::DenseMemory;
+pub(super) use attnlab_theory::attention::{Nonlinearity, Softmax, softmax_attention};
+pub(super) use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 /// Closed form and brute force may differ by this much, relative to the lengths that they are made of: the
 /// brute-force integrals are accurate to about 1e-13, and exponents of size up to `MOST_CONTRAST` turn rounding
@@ -44,14 +49,9 @@ pub fn same(formula: &Array1<f64>, expected: &Array1<f64>, scale: f64) -> Outcom
     if !gap.is_finite() {
         return not_finite();
     }
-    Outcome::equal(
-        gap,
-        0.0,
-        IDENTITY,
-        witness! {
-            "relative_gap" => gap, "formula" => formula.to_vec(), "by_definition" => expected.to_vec()
-        },
-    )
+    let (formula, expected) = (formula.to_vec(), expected.to_vec());
+    let witness = witness! { "relative_gap" => gap, "formula" => formula, "by_definition" => expected };
+    Outcome::equal(gap, 0.0, IDENTITY, witness)
 }
 
 /// The distance of two vectors relative to the second plus `scale`.
@@ -76,10 +76,7 @@ pub fn not_finite() -> Outcome {
 
 /// A value; a failed computation where it is not finite.
 pub fn value(value: f64, witness: Witness) -> Outcome {
-    if !value.is_finite() {
-        return not_finite();
-    }
-    Outcome::Value { value, witness }
+    if value.is_finite() { Outcome::Value { value, witness } } else { not_finite() }
 }
 
 /// The outcome of a trial that measures the exponent of `errors` as a power of `sizes`; uninformative where an error
@@ -107,9 +104,6 @@ pub fn derivative(f: impl Fn(f64) -> Array1<f64>, h: f64) -> Array1<f64> {
 const MOST_CONTRAST: f64 = 1e6;
 
 /// Refuses a problem whose posterior cannot be integrated by brute force to [`IDENTITY`].
-///
-/// # Errors
-/// Names the variance.
 pub fn accurate(problem: &Denoising, name: &str, variance: f64) -> Result<()> {
     let n = problem.ambient as f64;
     let tokens = match &problem.family {
@@ -121,14 +115,11 @@ pub fn accurate(problem: &Denoising, name: &str, variance: f64) -> Result<()> {
         _ => 0.0,
     };
     let least = (tokens + n * problem.sigma_z2) / MOST_CONTRAST;
-    if variance >= least {
-        return Ok(());
-    }
     let allowed = format!(
         "must be at least {least:e} here; below that the definition of the posterior mean cannot be computed \
          accurately enough to compare a formula with"
     );
-    Err(Error::invalid(name, variance, allowed))
+    require(variance >= least, name, variance, allowed)
 }
 
 /// The posterior of Gaussian clusters by its definition.
@@ -145,8 +136,7 @@ pub struct ByDefinition {
 /// $\mathbb R^n$ (Appendix A.2). For one cluster the integrand is a product over coordinates, so each
 /// is integrated alone by the trapezoidal rule; no square is completed.
 pub fn clusters_by_definition(clusters: &Clusters, sigma_z2: f64, query: ArrayView1<f64>) -> ByDefinition {
-    let (mut logs, mut centres) = (Vec::new(), Vec::new());
-    let mut longest: f64 = 0.0;
+    let (mut logs, mut centres, mut longest) = (vec![], vec![], 0.0_f64);
     for (a, mean) in clusters.means.columns().into_iter().enumerate() {
         let (mut ln, mut centre) = (clusters.weights[a].ln(), Array1::zeros(query.len()));
         for (i, (mu, x)) in mean.iter().zip(query).enumerate() {

@@ -1,21 +1,14 @@
 //! softmax for small arguments: Denoising, Lemma F.1 and Proposition F.2.
 
-use super::setting::{exponent, problem};
-use crate::prompts::{Denoising, Dimension, Family, Prompt};
-use crate::quantities::{AMBIENT, CONTEXT, DIM};
-use attnlab_core::linalg::normal_matrix;
-use attnlab_lab::prelude::*;
-use attnlab_theory::attention::{Nonlinearity, Softmax, softmax_attention};
-use ndarray::{Array1, Array2, Axis};
+use super::setting::*;
 
 /// The order of a remainder is measured at these arguments: small enough for the next order to move
 /// it by less than a tenth of the band, large enough for rounding not to show (1e-15 against 1e-10
 /// for softmax, 1e-11 against 1e-4 for attention, whose leading term is 1/ε).
 const SMALL: [f64; 3] = [1e-3, 1e-4, 1e-5];
 
-/// A measured order may be less than the printed one by this: the next order changes the remainder by a share of
-/// 1e-3 times the largest score, some 10, at the first argument, and an order over two decades by .002 for each
-/// hundredth.
+/// A measured order may be less than the printed one by this: the next order changes the remainder by a share of 1e-3
+/// times the largest score, some 10, at the first argument, and an order over two decades by .002 for each hundredth.
 const ORDER_BAND: f64 = 0.05;
 
 /// Tokens and dimensions: with fewer than three tokens the second order vanishes, and above the upper ends a check
@@ -46,14 +39,13 @@ impl Claim for LemmaF1 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let length = params.get(CONTEXT);
-        let v = normal_matrix(length, 1, &mut streams.part("v", 0));
-        let v = v.column(0);
+        let v = normal_matrix(length, 1, &mut streams.part("v", 0)).index_axis_move(Axis(1), 0);
         let mean = if self.uncentred { 0.0 } else { v.sum() / length as f64 };
         let remainder = |beta: &f64| {
             let mut p = v.mapv(|x| beta * x).to_vec();
             Softmax.apply(&mut p);
             let square = |(p, x): (&f64, &f64)| (p * length as f64 - 1.0 - beta * (x - mean)).powi(2);
-            p.iter().zip(v).map(square).sum::<f64>().sqrt()
+            p.iter().zip(&v).map(square).sum::<f64>().sqrt()
         };
         let errors: Vec<f64> = SMALL.iter().map(remainder).collect();
         // L weights of order 1/L, times L.
@@ -102,8 +94,7 @@ impl Claim for PropF2 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let expansion = Expansion::draw(params, streams, self.uncentred)?;
-        let remainder = |e: &f64| norm(&expansion.remainder(*e));
-        let errors: Vec<f64> = SMALL.iter().map(remainder).collect();
+        let errors = SMALL.map(|e| norm(&expansion.remainder(e)));
         let rounding = SMALL.map(|e| f64::EPSILON * norm(&expansion.mean) / e);
         let witness = witness! { "epsilon" => SMALL.to_vec(), "remainder" => errors };
         exponent(&SMALL, &errors, &rounding, witness)
@@ -155,23 +146,17 @@ impl Claim for PropF2Coefficient {
         let largest = expansion.centred.iter().fold(0.0, |m: f64, v| m.max(v.abs()));
         let (scale, uncancelled) = expansion.terms();
         if scale <= SAME * uncancelled {
-            let reason = "all tokens are equally far from the mean score";
-            return Ok(Outcome::uninformative(reason, Witness::new()));
+            return Ok(Outcome::uninformative("all tokens are equally far from the mean score", Witness::new()));
         }
         let epsilon = SCORE / largest;
-        let odd = expansion.remainder(epsilon) - expansion.remainder(-epsilon);
-        let quotient = odd / (2.0 * epsilon);
+        let quotient = (expansion.remainder(epsilon) - expansion.remainder(-epsilon)) / (2.0 * epsilon);
         let gap = norm(&(&quotient - &coefficient)) / scale;
-        Ok(Outcome::equal(
-            gap,
-            0.0,
-            COEFFICIENT,
-            witness! {
-                "relative_gap" => gap,
-                "remainder_over_epsilon" => quotient.to_vec(),
-                "coefficient" => coefficient.to_vec(),
-            },
-        ))
+        let witness = witness! {
+            "relative_gap" => gap,
+            "remainder_over_epsilon" => quotient.to_vec(),
+            "coefficient" => coefficient.to_vec(),
+        };
+        Ok(Outcome::equal(gap, 0.0, COEFFICIENT, witness))
     }
 }
 
@@ -213,8 +198,7 @@ impl Expansion {
     fn remainder(&self, epsilon: f64) -> Array1<f64> {
         let (pv, kq) = (&self.w_pv / epsilon, &self.w_kq * epsilon);
         let (x, query) = (self.prompt.context.view(), self.prompt.query.view());
-        let exact = softmax_attention(x, pv.view(), kq.view(), query);
-        exact - &self.mean / epsilon - &self.first
+        softmax_attention(x, pv.view(), kq.view(), query) - &self.mean / epsilon - &self.first
     }
 
     /// c.
@@ -226,9 +210,7 @@ impl Expansion {
         }
         self.w_pv.dot(&self.prompt.context.dot(&spread)) / (2.0 * length)
     }
-}
 
-impl Expansion {
     /// Sum of the lengths of the terms of c, and what it would be without a mean to subtract.
     fn terms(&self) -> (f64, f64) {
         let values = self.w_pv.dot(&self.prompt.context);

@@ -1,11 +1,8 @@
 //! Linear attention on a subspace: Denoising, Theorem 3.1, and its exact law at finite L.
 
 use super::rate::{self, longest};
-use super::setting::{PER_SECOND, subspace_problem, value};
-use crate::quantities::{AMBIENT, CONTEXT, DIM, GAMMA, NOISE_VARIANCE, QUERIES, TOKEN_VARIANCE};
-use crate::theory::{Predictor, linear};
-use attnlab_lab::prelude::*;
-use ndarray::{ArrayView2, Axis};
+use super::setting::*;
+use crate::theory::Predictor;
 
 fn schema(context: u64, queries: u64) -> Schema {
     vec![
@@ -126,15 +123,13 @@ impl Claim for Theorem31Finite {
         let (s0, sz, gamma) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE), params.get(GAMMA));
         let (d, length) = (params.get(DIM), params.get(CONTEXT));
         let problem = subspace_problem(params, length);
-        let prompt = problem.draw(streams)?;
-        let count = params.get(QUERIES);
+        let (prompt, count) = (problem.draw(streams)?, params.get(QUERIES));
         let (targets, queries) = problem.draw_queries(&prompt.prior, count, streams)?;
         let second = prompt.context.dot(&prompt.context.t()) * (gamma / length as f64);
         let error = second.dot(&queries) - &targets;
         let loss = error.iter().map(|x| x * x).sum::<f64>() / count as f64;
-        let variances = vec![s0; d];
         let tokens = if self.limit { f64::INFINITY } else { length as f64 };
-        let mut law = linear::attention_mse(&variances, tokens, sz, gamma) * (1.0 + self.larger);
+        let mut law = linear::attention_mse(&vec![s0; d], tokens, sz, gamma) * (1.0 + self.larger);
         if self.off_by_one {
             law -= d as f64 * gamma * gamma * (s0 + sz) * s0 * s0 / length as f64;
         }
@@ -158,8 +153,7 @@ impl Claim for Theorem31Finite {
 fn relative_variance(params: &Params) -> f64 {
     let (s0, sz, gamma) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE), params.get(GAMMA));
     let (d, length) = (params.real(DIM), params.real(CONTEXT));
-    let variances = vec![s0; params.get(DIM)];
-    let law = linear::attention_mse(&variances, length, sz, gamma);
+    let law = linear::attention_mse(&vec![s0; params.get(DIM)], length, sz, gamma);
     let slope = 2.0 * gamma * s0 * (gamma * (s0 + sz) - 1.0);
     let linear = slope * slope * 2.0 * d * s0 * s0 / length;
     let excess = gamma * gamma * (s0 + sz) * s0 * s0 * d * (d + 1.0) / length;

@@ -1,13 +1,7 @@
 //! Softmax attention for laws on a sphere: Denoising, Theorem 3.2, and its rate.
 
 use super::rate::{self, longest};
-use super::setting::value;
-use crate::prompts::{Denoising, Dimension, Family, Prompt};
-use crate::quantities::{AMBIENT, CONTEXT, DIM, LAW, NOISE_VARIANCE, QUERIES, RADIUS};
-use crate::theory::{Prior, sphere};
-use attnlab_lab::prelude::*;
-use attnlab_theory::attention::{Nonlinearity, Softmax};
-use ndarray::{Array2, ArrayView1};
+use super::setting::*;
 
 fn problem_of(params: &Params, law: &str, context: usize) -> Denoising {
     let radius = params.get(RADIUS);
@@ -20,14 +14,6 @@ fn problem_of(params: &Params, law: &str, context: usize) -> Denoising {
         _ => Family::SphericalClusters { weights, concentrations: vec![2.0, 5.0, 20.0], radius },
     };
     Denoising { family, ambient: params.get(AMBIENT), context, sigma_z2: params.get(NOISE_VARIANCE) }
-}
-
-fn optimum(prior: &Prior, queries: &Array2<f64>, sigma_z2: f64) -> Result<Array2<f64>> {
-    let mut best = Array2::zeros(queries.dim());
-    for (query, mut column) in queries.columns().into_iter().zip(best.columns_mut()) {
-        column.assign(&prior.posterior_mean(query, sigma_z2)?);
-    }
-    Ok(best)
 }
 
 /// (6) converges to the Bayes optimum for three laws on spheres.
@@ -62,8 +48,7 @@ impl Claim for Theorem32 {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let problem = problem_of(params, params.get(LAW), 1);
-        let beta = 1.0 / params.get(NOISE_VARIANCE);
-        vec![rate::regime(&problem, beta, params.get(CONTEXT))]
+        vec![rate::regime(&problem, 1.0 / params.get(NOISE_VARIANCE), params.get(CONTEXT))]
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -79,9 +64,10 @@ impl Claim for Theorem32 {
         let problem = problem_of(params, law, longest(shortest));
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
-        let best = optimum(&prompt.prior, &queries, s)?;
-        let kept = rate::asymptotic(&prompt.prior, 1.0 / s, &queries, &best, shortest)?;
-        let Some(kept) = kept else { return Ok(rate::too_short()) };
+        let best = prompt.prior.posterior_means(queries.view(), s)?;
+        let Some(kept) = rate::asymptotic(&prompt.prior, 1.0 / s, &queries, &best, shortest)? else {
+            return Ok(rate::too_short());
+        };
         let errors = rate::softmax_errors(prompt.context.view(), (1.0 + self.larger, beta), &kept);
         Ok(rate::outcome(shortest, &errors))
     }
@@ -184,11 +170,9 @@ impl Claim for Theorem32Rate {
         let problem = problem_of(params, "sphere", length);
         let prompt = problem.draw(streams)?;
         let (_, queries) = problem.draw_queries(&prompt.prior, params.get(QUERIES), streams)?;
-        let best = optimum(&prompt.prior, &queries, s)?;
-        let mut error2 = 0.0;
-        for (query, best) in queries.columns().into_iter().zip(best.columns()) {
-            error2 += across_averaged(&prompt, query, best, s) / queries.ncols() as f64;
-        }
+        let best = prompt.prior.posterior_means(queries.view(), s)?;
+        let error = |(query, best)| across_averaged(&prompt, query, best, s) / queries.ncols() as f64;
+        let error2: f64 = queries.columns().into_iter().zip(best.columns()).map(error).sum();
         Ok(value(length as f64 * error2, witness! { "L_times_error2" => length as f64 * error2 }))
     }
 
@@ -202,18 +186,14 @@ impl Claim for Theorem32Rate {
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
-        // The part along the query is the square of one normal variable that all queries share; the constant's
-        // own scatter averages over the queries. (1.96 + 2.33) standard errors must fit into two thirds of the
-        // band.
+        // The part along the query is the square of one normal variable that all queries share; the constant's own
+        // scatter averages over the queries. (1.96 + 2.33) standard errors must fit into two thirds of the band.
         let (d, r, s) = sphere_of(params);
         let asymptotics = sphere::softmax_asymptotics(d, r, s);
         let own = asymptotics.relative_variance / params.real(QUERIES);
         let shared = 2.0 * asymptotics.along.powi(2) * (1.0 + asymptotics.relative_variance);
         let needed = (own + shared) * (4.29 / (RATE_BAND * 2.0 / 3.0)).powi(2);
         // Out of scope it may not be a number.
-        if needed.is_nan() {
-            return 500;
-        }
-        needed.clamp(500.0, 50_000.0) as u64
+        if needed.is_nan() { 500 } else { needed.clamp(500.0, 50_000.0) as u64 }
     }
 }

@@ -87,11 +87,8 @@ impl Training {
     /// # Errors
     /// Names the setting.
     pub fn validate(&self) -> Result<()> {
-        if self.batch > self.train {
-            let allowed = format!("must be at most training.train = {}", self.train);
-            return Err(Error::invalid("training.batch", self.batch, allowed));
-        }
-        Ok(())
+        let allowed = format!("must be at most training.train = {}", self.train);
+        require(self.batch <= self.train, "training.batch", self.batch, allowed)
     }
 }
 
@@ -123,20 +120,19 @@ impl Sphere {
 impl ClusterTask {
     /// The task in dimension `ambient` with `context` clean tokens.
     pub fn task(&self, ambient: usize, context: usize) -> Task {
-        let k = self.clusters;
-        let family = Family::Clusters {
-            weights: vec![1.0 / k as f64; k],
-            variances: vec![self.sigma0_2; k],
-            radius: self.radius,
-        };
-        Task::new(family, ambient, context, self.sigma_z2, Bases::Haar)
+        Task::new(
+            Family::balanced(self.clusters, self.sigma0_2, self.radius),
+            ambient,
+            context,
+            self.sigma_z2,
+            Bases::Haar,
+        )
     }
 }
 
 impl Task {
     fn new(family: Family, ambient: usize, context: usize, sigma_z2: f64, bases: Bases) -> Self {
-        let problem = Denoising { family, ambient, context, sigma_z2 };
-        Task { problem, bases }
+        Task { problem: Denoising { family, ambient, context, sigma_z2 }, bases }
     }
 
     /// One prompt.
@@ -145,11 +141,11 @@ impl Task {
     /// As [`Denoising::draw`].
     pub fn draw(&self, streams: &Streams) -> Result<Prompt> {
         let Denoising { family, context, .. } = &self.problem;
-        let (Bases::QrUniform, Family::Subspace { dim, sigma0_2 }) = (self.bases, family) else {
+        let (Bases::QrUniform, Family::Subspace { dim: Dimension::Fixed(d), sigma0_2 }) = (self.bases, family) else {
             return self.problem.draw(streams);
         };
         self.problem.validate()?;
-        let Dimension::Fixed(d) = *dim else { return self.problem.draw(streams) };
+        let d = *d;
         let mut rng = streams.part("task", 0);
         let entries = Array2::from_shape_simple_fn((self.problem.ambient, d), || 2.0 * rng.random::<f64>() - 1.0);
         let prior = Prior::Gaussian { basis: qr_q(entries.view())?, variances: vec![*sigma0_2; d] };
@@ -166,8 +162,7 @@ impl Task {
         let baselines = Baseline::all(&self.problem.family);
         let draw = |i| self.draw(&streams.child(name, i));
         let losses = |prompt: &Prompt| -> Result<Vec<f64>> {
-            let square = |b: &Baseline| b.square(prompt, self.problem.sigma_z2);
-            baselines.iter().map(square).collect()
+            baselines.iter().map(|b| b.square(prompt, self.problem.sigma_z2)).collect()
         };
         let (prompts, each) = Prompts::draw(count, attention, draw, losses)?;
         let parts = (count * self.problem.ambient) as f64;
@@ -179,17 +174,11 @@ impl Task {
     /// (Theorem 3.1), α = 1 and β = 1/σZ² for softmax on spheres and clusters (Theorem 3.2).
     pub fn theorem(&self) -> (Attention, Weights<f32>) {
         let Denoising { family, ambient, sigma_z2, .. } = &self.problem;
-        match family {
-            Family::Subspace { sigma0_2, .. } => {
-                let beta = 1.0 / (sigma0_2 + sigma_z2);
-                let weights = Weights::scaled_identity(*ambient, 1.0, beta);
-                (Attention::Linear, weights)
-            }
-            _ => {
-                let weights = Weights::scaled_identity(*ambient, 1.0, 1.0 / sigma_z2);
-                (Attention::Softmax, weights)
-            }
-        }
+        let (attention, beta) = match family {
+            Family::Subspace { sigma0_2, .. } => (Attention::Linear, 1.0 / (sigma0_2 + sigma_z2)),
+            _ => (Attention::Softmax, 1.0 / sigma_z2),
+        };
+        (attention, Weights::scaled_identity(*ambient, 1.0, beta))
     }
 
     /// Loss per component of [`Task::theorem`] on a data set, if it was drawn for that attention.
@@ -236,7 +225,7 @@ impl Baseline {
     /// Its name in rows.
     pub fn name(self) -> &'static str {
         match self {
-            Baseline::Predictor(p) => Predictor::ALL.iter().position(|q| *q == p).map_or("", |i| Predictor::NAMES[i]),
+            Baseline::Predictor(p) => p.name(),
             Baseline::Code => "code",
             Baseline::Limit => "limit",
         }

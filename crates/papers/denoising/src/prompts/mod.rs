@@ -6,8 +6,8 @@
 
 use crate::theory::mixture::Clusters;
 use crate::theory::spherical::SphericalClusters;
-use crate::theory::{Prior, non_negative, positive, weights};
-use attnlab_core::error::{Error, Result, require};
+use crate::theory::{Prior, each, non_negative, positive, require, require_shape, weights};
+use attnlab_core::error::{Result, at_least};
 use attnlab_core::linalg::{haar_basis, normal_matrix};
 use attnlab_core::rng::Streams;
 use attnlab_theory::dynamics::Example;
@@ -36,10 +36,8 @@ pub enum Dimension {
 impl Dimension {
     /// The largest that can occur.
     pub fn largest(self) -> usize {
-        match self {
-            Dimension::Fixed(d) => d,
-            Dimension::Drawn { high, .. } => high,
-        }
+        let (Dimension::Fixed(largest) | Dimension::Drawn { high: largest, .. }) = self;
+        largest
     }
 }
 
@@ -84,6 +82,14 @@ pub enum Family {
         /// R > 0.
         radius: f64,
     },
+}
+
+impl Family {
+    /// K clusters of equal weight 1/K and of this variance.
+    pub fn balanced(clusters: usize, variance: f64, radius: f64) -> Self {
+        let weights = vec![1.0 / clusters as f64; clusters];
+        Family::Clusters { weights, variances: vec![variance; clusters], radius }
+    }
 }
 
 /// A denoising problem: the family of tasks, and what every prompt of it looks like.
@@ -136,9 +142,9 @@ impl Denoising {
     /// # Errors
     /// Names the parameter, its value and what is allowed.
     pub fn validate(&self) -> Result<()> {
-        require(self.context != 0, "L", 0, "must be a whole number >= 1")?;
+        at_least("L", self.context, 1)?;
         positive("sigma_z2", self.sigma_z2)?;
-        require(self.ambient != 0, "n", 0, "must be a whole number >= 1")?;
+        at_least("n", self.ambient, 1)?;
         match &self.family {
             Family::Subspace { dim, sigma0_2 } => {
                 self.validate_dim(*dim, 1)?;
@@ -146,8 +152,7 @@ impl Denoising {
             }
             Family::Anisotropic { variances } => {
                 self.validate_dim(Dimension::Fixed(variances.len()), 1)?;
-                let each = |(i, v): (usize, &f64)| positive(&format!("variances[{i}]"), *v);
-                variances.iter().enumerate().try_for_each(each)
+                each(positive, "variances", variances)
             }
             Family::Sphere { dim, radius } => {
                 self.validate_dim(*dim, 0)?;
@@ -157,10 +162,7 @@ impl Denoising {
                 self.validate_clusters("variances", w, variances, *radius)
             }
             Family::SphericalClusters { weights: w, concentrations, radius } => {
-                if self.ambient < 2 {
-                    let allowed = "must be at least 2 for clusters on a sphere";
-                    return Err(Error::invalid("n", self.ambient, allowed));
-                }
+                require(self.ambient >= 2, "n", self.ambient, "must be at least 2 for clusters on a sphere")?;
                 self.validate_clusters("concentrations", w, concentrations, *radius)
             }
         }
@@ -182,33 +184,21 @@ impl Denoising {
     }
 
     fn validate_dim(&self, dim: Dimension, least: usize) -> Result<()> {
-        let (low, high) = match dim {
-            Dimension::Fixed(d) => (d, d),
-            Dimension::Drawn { low, high } => (low, high),
-        };
-        if low > high {
-            let allowed = format!("must be at most the largest dimension, {high}");
-            return Err(Error::invalid("least d", low, allowed));
-        }
+        let (Dimension::Fixed(low) | Dimension::Drawn { low, .. }) = dim;
+        let high = dim.largest();
+        require(low <= high, "least d", low, format!("must be at most the largest dimension, {high}"))?;
         let n = self.ambient;
-        for d in [low, high] {
-            if d < least || d >= n {
-                // At d = n a subspace is the whole space and a sphere does not fit in.
-                let allowed = format!("must be a whole number >= {least} and < n = {n}");
-                return Err(Error::invalid("d", d, allowed));
-            }
-        }
-        Ok(())
+        // At d = n a subspace is the whole space and a sphere does not fit in.
+        let fits = |d: usize| {
+            require((least..n).contains(&d), "d", d, format!("must be a whole number >= {least} and < n = {n}"))
+        };
+        [low, high].into_iter().try_for_each(fits)
     }
 
     fn validate_clusters(&self, name: &str, w: &[f64], spread: &[f64], radius: f64) -> Result<()> {
-        if w.is_empty() || w.len() != spread.len() {
-            let expected = format!("one entry per weight ({}, at least 1)", w.len());
-            return Err(Error::shape(name, spread.len(), expected));
-        }
-        for (a, v) in spread.iter().enumerate() {
-            non_negative(&format!("{name}[{a}]"), *v)?;
-        }
+        let expected = format!("one entry per weight ({}, at least 1)", w.len());
+        require_shape(!w.is_empty() && w.len() == spread.len(), name, spread.len(), expected)?;
+        each(non_negative, name, spread)?;
         positive("R", radius)?;
         weights(w)
     }
@@ -263,8 +253,7 @@ impl Denoising {
         Ok(Prompt { prior, context, target: targets.column(0).to_owned(), query: queries.column(0).to_owned() })
     }
 
-    /// `count` queries of a trial: clean tokens and their corrupted forms, both (n, count). The first
-    /// is the prompt's.
+    /// `count` queries of a trial: clean tokens and their corrupted forms, both (n, count). The first is the prompt's.
     ///
     /// # Errors
     /// As [`draw_tokens`].

@@ -50,8 +50,7 @@ pub fn draw_tokens(prior: &Prior, count: usize, rng: &mut Generator) -> Result<A
 
 /// One thread: trials run in parallel one level up.
 fn embed(basis: &Array2<f64>, coefficients: &Array2<f64>, tokens: &mut Array2<f64>) {
-    let (u, c) = (basis.view(), coefficients.view());
-    gemm(1.0, u, c, false, tokens.view_mut(), Threads::One);
+    gemm(1.0, basis.view(), coefficients.view(), false, tokens.view_mut(), Threads::One);
 }
 
 /// Independent uniform unit vectors, columns of (n, count).

@@ -14,8 +14,7 @@ pub fn shrinkage(sigma0_2: f64, sigma_z2: f64) -> f64 {
     sigma0_2 / (sigma0_2 + sigma_z2)
 }
 
-/// Bayes loss $\sum_i \lambda_i \sigma_Z^2 / (\lambda_i + \sigma_Z^2)$; with equal variances the right
-/// side of (A.2).
+/// Bayes loss $\sum_i \lambda_i \sigma_Z^2 / (\lambda_i + \sigma_Z^2)$; with equal variances the right side of (A.2).
 ///
 /// ```
 /// // d = 8, sigma_0^2 = 2, sigma_Z^2 = 1: the paper's linear case, 16/3.
@@ -109,10 +108,9 @@ const TRACY_WIDOM_PERCENT: f64 = -3.8954;
 /// The longest context at which (A.23) fails to be positive definite with probability .99 by the law of Tracy
 /// and Widom; None where there is no such length, for d of 3 or less and where the noise is large for d.
 ///
-/// With $a = \sqrt{L - 1/2}$ and $b = \sqrt{d - 1/2}$ the largest eigenvalue of $\sum_t X_t X_t^T / \sigma_0^2$ is
-/// near $(a + b)^2 + (a + b)(1/a + 1/b)^{1/3}\, W$ with W of that law (Ma 2012, an error of order
-/// $\min(d, L)^{-2/3}$; in simulations at d from 4 to 32 the first percentile was passed by .02 of the draws at
-/// most).
+/// With $a = \sqrt{L - 1/2}$ and $b = \sqrt{d - 1/2}$ the largest eigenvalue of $\sum_t X_t X_t^T / \sigma_0^2$ is near
+/// $(a + b)^2 + (a + b)(1/a + 1/b)^{1/3}\, W$ with W of that law (Ma 2012, an error of order $\min(d, L)^{-2/3}$; in
+/// simulations at d from 4 to 32 the first percentile was passed by .02 of the draws at most).
 ///
 /// ```
 /// use attnlab_denoising::theory::linear::indefinite_up_to;
@@ -123,11 +121,9 @@ const TRACY_WIDOM_PERCENT: f64 = -3.8954;
 pub fn indefinite_up_to(d: usize, sigma0_2: f64, sigma_z2: f64) -> Option<u64> {
     let above = |length: f64| {
         let (root, dim_root) = ((length - 0.5).sqrt(), (d as f64 - 0.5).sqrt());
-        let edge = (root + dim_root).powi(2);
         let width = (root + dim_root) * (1.0 / root + 1.0 / dim_root).cbrt();
         // λ_max - L without the cancellation of L.
-        let excess = edge - length + TRACY_WIDOM_PERCENT * width;
-        excess >= length * sigma_z2 / sigma0_2
+        (root + dim_root).powi(2) - length + TRACY_WIDOM_PERCENT * width >= length * sigma_z2 / sigma0_2
     };
     let mut high = definite_from(d, sigma0_2, sigma_z2).ceil();
     let mut low = high;
@@ -141,11 +137,7 @@ pub fn indefinite_up_to(d: usize, sigma0_2: f64, sigma_z2: f64) -> Option<u64> {
     // The boundary lies in [low, high).
     while high - low > 1.0 {
         let middle = (0.5 * (low + high)).floor();
-        if above(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
+        if above(middle) { low = middle } else { high = middle }
     }
     Some(low as u64)
 }

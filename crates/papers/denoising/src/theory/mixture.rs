@@ -1,8 +1,8 @@
 //! Gaussian clusters: $p_X = \sum_a w_a\, \mathcal N(\mu_a, \sigma_a^2 I_n)$ (Proposition 4 and
 //! Appendix C.3). A cluster of variance 0 is a point.
 
-use super::{non_negative, per_cluster, positive, softmax, weights};
-use attnlab_core::error::{Error, Result};
+use super::{Result, each, non_negative, per_cluster, positive, require_shape, softmax, weights};
+use attnlab_core::error::Error;
 use attnlab_core::quadrature::integrate;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
@@ -34,19 +34,12 @@ impl Clusters {
     /// # Errors
     /// Names the entry, its value and what is allowed.
     pub fn validate(&self) -> Result<()> {
-        let clusters = self.means.ncols();
-        if clusters == 0 || self.means.nrows() == 0 {
-            let expected = "at least one centre with at least one component";
-            return Err(Error::shape("means", self.means.dim(), expected));
-        }
-        if let Some(bad) = self.means.iter().find(|x| !x.is_finite()) {
-            return Err(Error::invalid("means", bad, "must be finite numbers only"));
-        }
+        let (n, clusters) = self.means.dim();
+        require_shape(n * clusters > 0, "means", (n, clusters), "at least one centre with at least one component")?;
+        finite("means", &self.means)?;
         per_cluster("weights", self.weights.len(), clusters)?;
         per_cluster("variances", self.variances.len(), clusters)?;
-        for (a, v) in self.variances.iter().enumerate() {
-            non_negative(&format!("variances[{a}]"), *v)?;
-        }
+        each(non_negative, "variances", &self.variances)?;
         weights(&self.weights)
     }
 
@@ -70,9 +63,8 @@ impl Clusters {
     /// $\sum_a p_a (\sigma_a^2 \tilde x + \sigma_Z^2 \mu_a) / (\sigma_a^2 + \sigma_Z^2)$.
     ///
     /// # Errors
-    /// As [`Clusters::validate`]; when the query has another length or is not finite; when
-    /// `sigma_z2` is not positive; for the printed weight also when a variance is 0, where it is
-    /// infinite.
+    /// As [`Clusters::validate`]; when the query has another length or is not finite; when `sigma_z2` is not positive;
+    /// for the printed weight also when a variance is 0, where it is infinite.
     ///
     /// ```
     /// use attnlab_denoising::theory::mixture::{Clusters, Weight};
@@ -94,9 +86,7 @@ impl Clusters {
         positive("sigma_z2", sigma_z2)?;
         check_query(query, self.means.nrows())?;
         if weight == Weight::Printed {
-            for (a, v) in self.variances.iter().enumerate() {
-                positive(&format!("variances[{a}]"), *v)?;
-            }
+            each(positive, "variances", &self.variances)?;
         }
         let p = self.responsibilities(query, sigma_z2, weight);
         let mut mean = Array1::zeros(query.len());
@@ -108,9 +98,7 @@ impl Clusters {
         }
         Ok(mean)
     }
-}
 
-impl Clusters {
     /// The mean of the mixture tilted by $e^{\beta\langle x, q\rangle}$:
     /// $\sum_a p_a (\mu_a + \beta\sigma_a^2 q)$ with
     /// $p_a \propto w_a e^{\beta\langle\mu_a, q\rangle + \beta^2\sigma_a^2\|q\|^2/2}$.
@@ -120,8 +108,7 @@ impl Clusters {
         let log_weight = |(a, mean): (usize, ArrayView1<f64>)| {
             self.weights[a].ln() + beta * mean.dot(&query) + 0.5 * beta * beta * self.variances[a] * norm2
         };
-        let means = self.means.columns().into_iter().enumerate();
-        let mut p: Vec<f64> = means.map(log_weight).collect();
+        let mut p: Vec<f64> = self.means.columns().into_iter().enumerate().map(log_weight).collect();
         softmax(&mut p);
         let variance: f64 = p.iter().zip(&self.variances).map(|(p, v)| p * v).sum();
         Ok(self.means.dot(&Array1::from(p)) + &query * (beta * variance))
@@ -183,12 +170,13 @@ pub(crate) fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
 
 /// Refuses a query of the wrong length or with entries that are not finite.
 pub(super) fn check_query(query: ArrayView1<f64>, n: usize) -> Result<()> {
-    if query.len() != n {
-        let expected = format!("the n = {n} components of the tokens");
-        return Err(Error::shape("x", query.len(), expected));
-    }
-    match query.iter().find(|x| !x.is_finite()) {
-        Some(bad) => Err(Error::invalid("x", bad, "must be finite numbers only")),
+    require_shape(query.len() == n, "x", query.len(), format!("the n = {n} components of the tokens"))?;
+    finite("x", query)
+}
+
+fn finite<'a>(name: &str, numbers: impl IntoIterator<Item = &'a f64>) -> Result<()> {
+    match numbers.into_iter().find(|x| !x.is_finite()) {
+        Some(bad) => Err(Error::invalid(name, bad, "must be finite numbers only")),
         None => Ok(()),
     }
 }

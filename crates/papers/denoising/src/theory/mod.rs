@@ -25,35 +25,28 @@ pub use predictor::Predictor;
 pub use prior::Prior;
 pub use tilt::{Asymptotics, Tilt};
 
-use attnlab_core::error::{Error, Result};
-pub(crate) use attnlab_core::error::{non_negative, positive};
+pub(crate) use attnlab_core::error::{Result, non_negative, positive, require, require_shape};
 
 /// Largest distance of a sum of weights from 1, as weights written with ten digits leave it.
 const WEIGHT_SUM: f64 = 1e-9;
 
 /// Refuses weights that are negative, not finite, or do not sum to one.
-///
-/// # Errors
-/// Names the weight, or the sum.
 pub(crate) fn weights(weights: &[f64]) -> Result<()> {
-    for (a, w) in weights.iter().enumerate() {
-        non_negative(&format!("weights[{a}]"), *w)?;
-    }
+    each(non_negative, "weights", weights)?;
     let sum: f64 = weights.iter().sum();
-    if (sum - 1.0).abs() > WEIGHT_SUM {
-        let allowed = "must be 1. Divide each weight by their sum";
-        return Err(Error::invalid("sum of weights", sum, allowed));
-    }
-    Ok(())
+    let one = (sum - 1.0).abs() <= WEIGHT_SUM;
+    require(one, "sum of weights", sum, "must be 1. Divide each weight by their sum")
+}
+
+/// Refuses a list with an entry that `check` refuses.
+pub(crate) fn each(check: fn(&str, f64) -> Result<()>, name: &str, entries: &[f64]) -> Result<()> {
+    entries.iter().enumerate().try_for_each(|(a, x)| check(&format!("{name}[{a}]"), *x))
 }
 
 /// Refuses anything but one value per cluster.
 pub(crate) fn per_cluster(name: &str, entries: usize, clusters: usize) -> Result<()> {
-    if entries == clusters {
-        return Ok(());
-    }
     let expected = format!("one entry per cluster, of which means has {clusters}");
-    Err(Error::shape(name, entries, expected))
+    require_shape(entries == clusters, name, entries, expected)
 }
 
 /// Turns logarithms of weights into weights that sum to one, and their normaliser's logarithm.
@@ -64,8 +57,6 @@ pub(crate) fn softmax(logs: &mut [f64]) -> f64 {
         *x = (*x - largest).exp();
         sum += *x;
     }
-    for x in logs.iter_mut() {
-        *x /= sum;
-    }
+    logs.iter_mut().for_each(|x| *x /= sum);
     largest + sum.ln()
 }

@@ -1,7 +1,7 @@
 //! The predictors that a denoiser is compared with, and their expected losses.
 
 use super::Prior;
-use attnlab_core::error::{Error, Result, require};
+use attnlab_core::error::{Result, at_least, require_shape};
 use ndarray::{Array1, ArrayView1, ArrayView2};
 
 /// A prediction of the clean query from the prompt, or, for the last three, with the task known.
@@ -24,30 +24,11 @@ pub enum Predictor {
     Bayes,
 }
 
+// From the least to the most that they know.
+attnlab_core::named!(Predictor, "predictor": Zero = "zero", Query = "query", LastToken = "last-token",
+    ContextMean = "context-mean", Projection = "projection", ShrunkProjection = "shrunk-projection", Bayes = "bayes");
+
 impl Predictor {
-    /// All, from the least to the most that they know.
-    pub const ALL: [Predictor; 7] = [
-        Predictor::Zero,
-        Predictor::Query,
-        Predictor::LastToken,
-        Predictor::ContextMean,
-        Predictor::Projection,
-        Predictor::ShrunkProjection,
-        Predictor::Bayes,
-    ];
-    /// Their names, in the same order.
-    pub const NAMES: [&'static str; 7] =
-        ["zero", "query", "last-token", "context-mean", "projection", "shrunk-projection", "bayes"];
-
-    /// The predictor with this name.
-    ///
-    /// # Errors
-    /// An unknown name, with the nearest known ones.
-    pub fn parse(name: &str) -> Result<Self> {
-        let index = Self::NAMES.iter().position(|n| *n == name);
-        index.map(|i| Self::ALL[i]).ok_or_else(|| Error::unknown("predictor", name, Self::NAMES))
-    }
-
     /// The prediction for a prompt: clean tokens (n, L) and the query (n,).
     ///
     /// # Errors
@@ -70,11 +51,9 @@ impl Predictor {
         sigma_z2: f64,
     ) -> Result<Array1<f64>> {
         let (n, tokens) = context.dim();
-        require(tokens != 0, "L", 0, "must be a whole number >= 1")?;
-        if n != prior.ambient() || query.len() != n {
-            let expected = format!("tokens and query of n = {} components", prior.ambient());
-            return Err(Error::shape("prompt", (n, query.len()), expected));
-        }
+        at_least("L", tokens, 1)?;
+        let expected = format!("tokens and query of n = {} components", prior.ambient());
+        require_shape([n, query.len()] == [prior.ambient(); 2], "prompt", (n, query.len()), expected)?;
         Ok(match self {
             Predictor::Zero => Array1::zeros(n),
             Predictor::Query => query.to_owned(),

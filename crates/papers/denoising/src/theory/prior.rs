@@ -2,8 +2,7 @@
 
 use super::mixture::{Clusters, Weight, check_query};
 use super::spherical::SphericalClusters;
-use super::{linear, positive, sphere};
-use attnlab_core::error::{Error, Result, require};
+use super::{Result, each, linear, positive, require, require_shape, sphere};
 use attnlab_core::linalg::orthonormality_defect;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2};
 
@@ -39,13 +38,9 @@ impl Prior {
     pub fn validate(&self) -> Result<()> {
         match self {
             Prior::Gaussian { basis, variances } => {
-                if variances.len() != basis.ncols() {
-                    let expected = format!("one variance per column of the basis ({})", basis.ncols());
-                    return Err(Error::shape("variances", variances.len(), expected));
-                }
-                for (i, v) in variances.iter().enumerate() {
-                    positive(&format!("variances[{i}]"), *v)?;
-                }
+                let expected = format!("one variance per column of the basis ({})", basis.ncols());
+                require_shape(variances.len() == basis.ncols(), "variances", variances.len(), expected)?;
+                each(positive, "variances", variances)?;
                 orthonormal(basis)
             }
             Prior::Sphere { basis, radius } => {
@@ -97,8 +92,7 @@ impl Prior {
         }
     }
 
-    /// $P\tilde x$, the projection onto the subspace of the task; the query itself for clusters,
-    /// which fill the space.
+    /// $P\tilde x$, the projection onto the subspace of the task; the query itself for clusters, which fill the space.
     pub fn project(&self, query: ArrayView1<f64>) -> Array1<f64> {
         match self {
             Prior::Gaussian { basis, .. } | Prior::Sphere { basis, .. } => basis.dot(&basis.t().dot(&query)),
@@ -117,8 +111,7 @@ impl Prior {
     /// The Bayes-optimal prediction $\mathbb E[X | \tilde X = \tilde x]$.
     ///
     /// # Errors
-    /// As [`Prior::validate`]; when the query has another length or is not finite; when `sigma_z2`
-    /// is not positive.
+    /// As [`Prior::validate`]; when the query has another length or is not finite; when `sigma_z2` is not positive.
     ///
     /// ```
     /// use attnlab_denoising::theory::Prior;
@@ -153,6 +146,18 @@ impl Prior {
         }
     }
 
+    /// [`Prior::posterior_mean`] for queries in columns (n, M).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn posterior_means(&self, queries: ArrayView2<f64>, sigma_z2: f64) -> Result<Array2<f64>> {
+        let mut means = Array2::zeros(queries.dim());
+        for (query, mut mean) in queries.columns().into_iter().zip(means.columns_mut()) {
+            mean.assign(&self.posterior_mean(query, sigma_z2)?);
+        }
+        Ok(means)
+    }
+
     /// The limit of softmax attention $X\,\mathrm{softmax}(\beta X^T\tilde x)$ as $L \to \infty$: the
     /// mean of $p_X$ tilted by $e^{\beta\langle x, \tilde x\rangle}$.
     ///
@@ -178,8 +183,7 @@ impl Prior {
         match self {
             Prior::Gaussian { basis, variances } => {
                 self.validate()?;
-                let c = basis.t().dot(&query) * ArrayView1::from(variances) * beta;
-                Ok(basis.dot(&c))
+                Ok(basis.dot(&(basis.t().dot(&query) * ArrayView1::from(variances) * beta)))
             }
             Prior::Clusters(clusters) => clusters.tilted_mean(query, beta),
             _ if beta == 0.0 => Ok(self.mean()),
@@ -201,15 +205,9 @@ impl Prior {
 
 fn orthonormal(basis: &Array2<f64>) -> Result<()> {
     let (n, d) = basis.dim();
-    if d == 0 || d > n {
-        let expected = "(n, d) with 1 <= d <= n";
-        return Err(Error::shape("basis", basis.dim(), expected));
-    }
+    require_shape((1..=n).contains(&d), "basis", basis.dim(), "(n, d) with 1 <= d <= n")?;
     let defect = orthonormality_defect(std::slice::from_ref(basis));
+    let allowed = "must be at most 1e-9; the columns must be orthonormal. Take the Q of a QR decomposition";
     // QR leaves some n rounding errors; a basis written with ten digits is accepted.
-    if defect.is_nan() || defect > 1e-9 {
-        let allowed = "must be at most 1e-9; the columns must be orthonormal. Take the Q of a QR decomposition";
-        return Err(Error::invalid("largest entry of |U^T U - I|", defect, allowed));
-    }
-    Ok(())
+    require(defect <= 1e-9, "largest entry of |U^T U - I|", defect, allowed)
 }

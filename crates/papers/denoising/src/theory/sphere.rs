@@ -32,8 +32,7 @@ pub fn shrinkage_printed(d: usize, radius: f64, sigma_z2: f64, norm: f64) -> f64
     radius * bessel_ratio(order(d), radius * norm / sigma_z2.sqrt())
 }
 
-/// $\mathbb E\, g(r/\sigma_Z)$ for a function `g` that is nowhere negative and does not grow faster
-/// than $t^d$.
+/// $\mathbb E\, g(r/\sigma_Z)$ for a function `g` that is nowhere negative and does not grow faster than $t^d$.
 fn radial_mean(d: usize, radius: f64, sigma_z2: f64, g: impl Fn(f64) -> f64) -> f64 {
     let (m, lambda) = (d as f64 + 1.0, radius / sigma_z2.sqrt());
     // ln of chi's density is that at 1 with (m - 1) ln t - (t^2 - 1)/2 added. The squares and the growth of M leave

@@ -6,12 +6,11 @@
 //! family: the query tilts cluster $a$ to $v_a = k_a\mu_a + R\tilde x/\sigma_Z^2$, hence
 //! $$\mathbb E[X|\tilde x] = R \sum_a p_a\, r_\nu(\|v_a\|) \frac{v_a}{\|v_a\|}, \qquad
 //!   p_a \propto w_a \frac{M_\nu(\|v_a\|)}{M_\nu(k_a)}, \qquad \nu = \tfrac n2 - 1.$$
-//! One cluster of concentration 0 is the uniform sphere of Proposition 3; $k_a \to \infty$ gives the
-//! points of (A.6).
+//! One cluster of concentration 0 is the uniform sphere of Proposition 3; $k_a \to \infty$ gives the points of (A.6).
 
 use super::mixture::check_query;
-use super::{non_negative, per_cluster, positive, softmax, weights};
-use attnlab_core::error::{Error, Result};
+use super::{Result, each, non_negative, per_cluster, positive, require_shape, softmax, weights};
+use attnlab_core::error::Error;
 use attnlab_core::special::{bessel_ratio, ln_sphere_mean};
 use ndarray::{Array1, Array2, ArrayView1};
 
@@ -35,10 +34,8 @@ impl SphericalClusters {
     /// Names the entry, its value and what is allowed.
     pub fn validate(&self) -> Result<()> {
         let (n, clusters) = self.means.dim();
-        if clusters == 0 || n < 2 {
-            let expected = "at least one direction with at least two components";
-            return Err(Error::shape("means", self.means.dim(), expected));
-        }
+        let expected = "at least one direction with at least two components";
+        require_shape(clusters > 0 && n >= 2, "means", (n, clusters), expected)?;
         for (a, mean) in self.means.columns().into_iter().enumerate() {
             let norm = mean.dot(&mean).sqrt();
             // Normalising leaves a few rounding errors; written decimals leave ten digits.
@@ -49,9 +46,7 @@ impl SphericalClusters {
         }
         per_cluster("weights", self.weights.len(), clusters)?;
         per_cluster("concentrations", self.concentrations.len(), clusters)?;
-        for (a, k) in self.concentrations.iter().enumerate() {
-            non_negative(&format!("concentrations[{a}]"), *k)?;
-        }
+        each(non_negative, "concentrations", &self.concentrations)?;
         positive("R", self.radius)?;
         weights(&self.weights)
     }
@@ -64,8 +59,7 @@ impl SphericalClusters {
     /// $\mathbb E X = R \sum_a w_a\, r_\nu(k_a)\, \mu_a$.
     pub fn mean(&self) -> Array1<f64> {
         let length = |(w, k): (&f64, &f64)| self.radius * w * bessel_ratio(self.order(), *k);
-        let lengths = self.weights.iter().zip(&self.concentrations).map(length);
-        self.means.dot(&Array1::from_iter(lengths))
+        self.means.dot(&Array1::from_iter(self.weights.iter().zip(&self.concentrations).map(length)))
     }
 
     /// The posterior mean $\mathbb E[X | \tilde X = \tilde x]$.
@@ -78,8 +72,7 @@ impl SphericalClusters {
         positive("sigma_z2", sigma_z2)?;
         check_query(query, self.means.nrows())?;
         let nu = self.order();
-        let mut tilted = Vec::with_capacity(self.weights.len());
-        let mut p = Vec::with_capacity(self.weights.len());
+        let (mut tilted, mut p) = (vec![], vec![]);
         for (a, mean) in self.means.columns().into_iter().enumerate() {
             let k = self.concentrations[a];
             let v = &mean * k + &query * (self.radius / sigma_z2);

@@ -1,5 +1,4 @@
-//! Exponentially tilted laws of tokens, and the length of context from which softmax attention is close to its
-//! limit.
+//! Exponentially tilted laws of tokens, and the length of context from which softmax attention is close to its limit.
 //!
 //! With $u_t = e^{\beta\langle X_t, q\rangle} / \mathbb E e^{\beta\langle X, q\rangle}$ softmax attention at the
 //! query q is a ratio of two means, and its distance from a limit f is
@@ -72,8 +71,7 @@ impl Prior {
                 let (mut logs, mut seconds) = (vec![], vec![]);
                 for (a, centre) in c.means.columns().into_iter().enumerate() {
                     let v = c.variances[a];
-                    let tilt = beta * centre.dot(&query) + 0.5 * beta * beta * v * norm2;
-                    logs.push(c.weights[a].ln() + tilt);
+                    logs.push(c.weights[a].ln() + (beta * centre.dot(&query) + 0.5 * beta * beta * v * norm2));
                     let moved = &centre + &(&query * (beta * v));
                     seconds.push(moved.dot(&moved) + v * query.len() as f64);
                 }
@@ -96,8 +94,7 @@ impl Prior {
         let moment = |k: f64| -> Result<[f64; 3]> {
             let tilt = self.tilt(query, k * beta)?;
             let distance2 = tilt.second - 2.0 * tilt.mean.dot(&limit) + limit.dot(&limit);
-            let ln = tilt.ln_mass - k * once.ln_mass;
-            Ok([ln, distance2.max(0.0), tilt.second])
+            Ok([tilt.ln_mass - k * once.ln_mass, distance2.max(0.0), tilt.second])
         };
         let ([ln2, two, second], [ln3, three, _]) = (moment(2.0)?, moment(3.0)?);
         if once.ln_mass.abs() > MOST_LN_MASS {

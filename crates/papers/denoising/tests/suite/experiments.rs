@@ -6,22 +6,19 @@ use attnlab_lab::figure;
 use attnlab_lab::run::{Row, Silent};
 
 fn configured(id: &str, set: &str) -> Box<dyn Experiment> {
-    let set = set.parse().unwrap();
-    catalogue().experiment(id).unwrap().configure(true, None, &set).unwrap()
+    catalogue().experiment(id).unwrap().configure(true, None, &set.parse().unwrap()).unwrap()
 }
 
 fn rows(experiment: &dyn Experiment) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
-    let options = RunOptions::default();
-    let report = experiment::run(experiment, folder.path(), &options, &Silent).unwrap();
-    let figures = experiment.figures(&report.rows).unwrap();
-    let written = figure::write_all(&figures, folder.path()).unwrap();
-    assert_eq!(written.len(), 4 * figures.len());
+    let rows = experiment::run(experiment, folder.path(), &RunOptions::default(), &Silent).unwrap().rows;
+    let figures = experiment.figures(&rows).unwrap();
+    assert_eq!(figure::write_all(&figures, folder.path()).unwrap().len(), 4 * figures.len());
     for figure in &figures {
         let words = figure.caption.split(|c: char| !c.is_alphanumeric());
         assert!(words.into_iter().all(|w| w != "NaN" && w != "inf"), "{}", figure.caption);
     }
-    report.rows
+    rows
 }
 
 #[test]

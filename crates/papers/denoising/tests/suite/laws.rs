@@ -66,14 +66,12 @@ fn expected_losses_are_those_of_drawn_prompts() {
                 let streams = streams(trial);
                 let context = draw_tokens(&prior, 40, &mut streams.part("context", 0)).unwrap();
                 let (x, y) = problem.draw_queries(&prior, 1, &streams).unwrap();
-                let query = y.column(0);
-                let prediction = predictor.predict(&prior, context.view(), query, problem.sigma_z2);
+                let prediction = predictor.predict(&prior, context.view(), y.column(0), problem.sigma_z2);
                 let error = prediction.unwrap() - x.column(0);
                 error.dot(&error)
             };
-            let values: Vec<f64> = (0..3000).map(square).collect();
             // 35 comparisons at 99.99 % each: a false alarm in 300 changes of the streams.
-            let seen = mean(&values, 0.9999).unwrap();
+            let seen = mean(&(0..3000).map(square).collect::<Vec<_>>(), 0.9999).unwrap();
             assert!(seen.covers(expected), "{predictor:?} {prior:?}: {seen:?} {expected}");
         }
     }
@@ -93,8 +91,7 @@ fn the_bayes_error_is_orthogonal_to_the_query() {
             let best = prior.posterior_mean(query, problem.sigma_z2).unwrap();
             (best - x.column(0)).dot(&query)
         };
-        let values: Vec<f64> = (0..4000).map(product).collect();
-        let seen = mean(&values, 0.9999).unwrap();
+        let seen = mean(&(0..4000).map(product).collect::<Vec<_>>(), 0.9999).unwrap();
         assert!(seen.covers(0.0), "{:?}: {seen:?}", problem.family);
     }
 }
@@ -112,12 +109,8 @@ fn von_mises_fisher_tokens_have_their_mean_and_radius() {
         assert!(seen.covers(expected), "{seen:?} {expected}");
     }
     // One cluster of concentration 0 is the uniform sphere in n dimensions.
-    let uniform = SphericalClusters {
-        means: array![[1.0], [0.0], [0.0]],
-        weights: vec![1.0],
-        concentrations: vec![0.0],
-        radius: 1.0,
-    };
+    let (means, weights) = (array![[1.0], [0.0], [0.0]], vec![1.0]);
+    let uniform = SphericalClusters { means, weights, concentrations: vec![0.0], radius: 1.0 };
     let query = Array1::from(vec![0.3, -0.4, 1.2]);
     let posterior = uniform.posterior_mean(query.view(), 0.7).unwrap();
     let norm = query.dot(&query).sqrt();
@@ -189,18 +182,16 @@ fn the_mixture_posterior_is_that_of_the_definition() {
     let posterior = clusters.posterior_mean(query.view(), 0.5, Weight::Corrected).unwrap();
     let grid = |i: i32| -6.0 + 0.03 * f64::from(i);
     let (mut mass, mut first) = (0.0, Array1::<f64>::zeros(2));
-    for x in (0..=400).map(grid) {
-        for y in (0..=400).map(grid) {
-            let density = |a: usize| {
-                let v = clusters.variances[a];
-                let r2 = (x - clusters.means[[0, a]]).powi(2) + (y - clusters.means[[1, a]]).powi(2);
-                clusters.weights[a] / (2.0 * std::f64::consts::PI * v) * (-r2 / (2.0 * v)).exp()
-            };
-            let z2 = (x - query[0]).powi(2) + (y - query[1]).powi(2);
-            let w = (density(0) + density(1)) * (-z2 / 1.0).exp();
-            mass += w;
-            first += &(array![x, y] * w);
-        }
+    for (x, y) in (0..=400).flat_map(|i| (0..=400).map(move |j| (grid(i), grid(j)))) {
+        let density = |a: usize| {
+            let v = clusters.variances[a];
+            let r2 = (x - clusters.means[[0, a]]).powi(2) + (y - clusters.means[[1, a]]).powi(2);
+            clusters.weights[a] / (2.0 * std::f64::consts::PI * v) * (-r2 / (2.0 * v)).exp()
+        };
+        let z2 = (x - query[0]).powi(2) + (y - query[1]).powi(2);
+        let w = (density(0) + density(1)) * (-z2 / 1.0).exp();
+        mass += w;
+        first += &(array![x, y] * w);
     }
     assert!((&posterior - &(first / mass)).iter().all(|x| x.abs() < 1e-12));
     let printed = clusters.posterior_mean(query.view(), 0.5, Weight::Printed).unwrap();
@@ -233,21 +224,18 @@ fn bad_input_names_what_is_wrong() {
     let good = problem(families().remove(0), 5);
     let message = |p: Denoising| p.draw(&streams(0)).unwrap_err().to_string();
     let with = |family: Family| message(Denoising { family, ..good.clone() });
-    let zero = message(Denoising { context: 0, ..good.clone() });
-    assert_eq!(zero, "L = 0: must be a whole number >= 1");
+    assert_eq!(message(Denoising { context: 0, ..good.clone() }), "L = 0: must be a whole number >= 1");
     for sigma_z2 in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         let refused = message(Denoising { sigma_z2, ..good.clone() });
         assert!(refused.starts_with("sigma_z2 = "), "{refused}");
     }
     for d in [0, 5, 6] {
-        let dim = Dimension::Fixed(d);
-        let refused = with(Family::Subspace { dim, sigma0_2: 1.0 });
+        let refused = with(Family::Subspace { dim: Dimension::Fixed(d), sigma0_2: 1.0 });
         assert!(refused.starts_with(&format!("d = {d}: must be")), "{refused}");
     }
-    let dim = Dimension::Drawn { low: 3, high: 2 };
-    assert!(with(Family::Sphere { dim, radius: 1.0 }).starts_with("least d = 3"));
-    let dim = Dimension::Fixed(2);
-    assert!(with(Family::Sphere { dim, radius: f64::NAN }).starts_with("R = NaN"));
+    let sphere = |dim, radius| with(Family::Sphere { dim, radius });
+    assert!(sphere(Dimension::Drawn { low: 3, high: 2 }, 1.0).starts_with("least d = 3"));
+    assert!(sphere(Dimension::Fixed(2), f64::NAN).starts_with("R = NaN"));
     let clusters = |weights: Vec<f64>, variances: Vec<f64>| with(Family::Clusters { weights, variances, radius: 1.0 });
     assert!(clusters(vec![0.5, 0.4], vec![1.0, 1.0]).starts_with("sum of weights = 0.9"));
     assert!(clusters(vec![1.5, -0.5], vec![1.0, 1.0]).starts_with("weights[1] = -0.5"));
@@ -259,9 +247,7 @@ fn bad_input_names_what_is_wrong() {
             "means": [[1, 0], [0, 1]], "weights": [0.5, 0.5], "variances": [0.1, 0.2],
             "sigma_z2": 0.1, "x": [0.5, 0.5]
         });
-        for (k, v) in change.as_object().unwrap() {
-            set[k] = v.clone();
-        }
+        set.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         eval("denoise.mixture_posterior_printed", set)
     };
     assert!(posterior(json!({})).is_ok());

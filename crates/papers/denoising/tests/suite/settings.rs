@@ -31,11 +31,8 @@ fn default_budgets_suffice() {
 fn statements_hold_where_their_mutants_are_judged() {
     let catalogue = catalogue();
     for claim in catalogue.claims().filter(|c| c.sheet().expected == Supported) {
-        for mutant in claim.mutants() {
+        for mutant in claim.mutants().iter().filter(|mutant| !mutant.set.is_empty()) {
             let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
-            if mutant.set.is_empty() {
-                continue;
-            }
             let report = check(&**claim, &set, &CheckOptions::default(), &Silent).unwrap();
             assert_eq!(report.verdict, Supported, "{} {}", report.claim, mutant.name);
         }

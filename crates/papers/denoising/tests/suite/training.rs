@@ -23,8 +23,7 @@ fn tiny() -> toml::Table {
 
 #[test]
 fn the_experiment_resumes_to_the_same_rows() {
-    let entry = *catalogue().experiment("denoise_training").unwrap();
-    let experiment = entry.configure(false, None, &tiny()).unwrap();
+    let experiment = catalogue().experiment("denoise_training").unwrap().configure(false, None, &tiny()).unwrap();
     let (whole, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let run =
         |folder: &std::path::Path| experiment::run(&*experiment, folder, &RunOptions::default(), &Silent).unwrap();
@@ -117,11 +116,9 @@ fn the_other_experiments_run_and_draw() {
         ),
     ] {
         let entry = *catalogue().experiment(id).unwrap();
-        let set = format!("{small}\n{more}").parse().unwrap();
-        let experiment = entry.configure(false, None, &set).unwrap();
+        let experiment = entry.configure(false, None, &format!("{small}\n{more}").parse().unwrap()).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let options = RunOptions::default();
-        let rows = experiment::run(&*experiment, folder.path(), &options, &Silent).unwrap().rows;
+        let rows = experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent).unwrap().rows;
         let figures = experiment.figures(&rows).unwrap();
         assert_eq!(figures.len(), 2, "{id}");
         for figure in &figures {

@@ -61,10 +61,7 @@ const ROUNDING: f64 = 1e-13;
 fn the_jacobian_of_a_softmax_layer() {
     let claim = claim("denoise.a25");
     let report = claim.check(json!({}), None);
-    let asymmetry = |weights: &str| {
-        let path = format!("{weights}/asymmetry_of_the_numerical_jacobian");
-        number(&report.witness, &path)
-    };
+    let asymmetry = |weights: &str| number(&report.witness, &format!("{weights}/asymmetry_of_the_numerical_jacobian"));
     let defect = |weights: &str| number(&report.witness, &format!("{weights}/defect_of_the_condition"));
     let (transposed, equal) = ("W_KQ = c W_PV^T", "W_KQ = W_PV");
     let [n, length] = ["n", "L"].map(|name| setting(&report, name));
@@ -118,8 +115,7 @@ fn the_minima_of_figure_3() {
 /// The losses are those of the committed rows of `denoise_landscape_loss`, over the prompts of its settings.
 #[test]
 fn the_losses_of_figure_3() {
-    let settings = include_str!("../../src/experiments/landscape/settings.toml");
-    let settings: toml::Table = settings.parse().unwrap();
+    let settings: toml::Table = include_str!("../../src/experiments/landscape/settings.toml").parse().unwrap();
     let prompts = settings["prompts"].as_integer().unwrap();
     let one_step = |panel: &str| landscape_loss(panel, "steps of (8) from the query");
     let [zero, ..] = landscape_loss("a", "predicting zero");
@@ -134,18 +130,14 @@ fn the_losses_of_figure_3() {
 
 /// Mean loss of a predictor after one step with its interval, from the figure's committed rows.
 fn landscape_loss(panel: &str, series: &str) -> [f64; 3] {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
-    let path = repository.join("plots/denoise_landscape_loss.csv");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../plots/denoise_landscape_loss.csv");
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();
     let column = |name: &str| header.iter().position(|h| *h == name).unwrap();
-    let mut rows = lines.map(|fields| {
-        let field = |name: &str| fields[column(name)].to_string();
-        ["panel", "series", "x", "y", "low", "high"].map(field)
-    });
-    let named = |row: &[String; 6]| row[0] == panel && row[1] == series && row[2] == "1";
-    let row = rows.find(named).unwrap();
+    let names = ["panel", "series", "x", "y", "low", "high"];
+    let mut rows = lines.map(|fields| names.map(|name| fields[column(name)].to_string()));
+    let row = rows.find(|row| row[0] == panel && row[1] == series && row[2] == "1").unwrap();
     [3, 4, 5].map(|i| row[i].parse().unwrap())
 }
 
@@ -205,8 +197,7 @@ fn the_effective_number_of_tokens_of_figure_6() {
     let ln_mean = |kappa: f64| ln_sphere_mean(sphere::order(d), kappa);
     let share = (2.0 * ln_mean(beta * norm) - ln_mean(2.0 * beta * norm)).exp();
     let of_figure = "for large $L$ at the setting of the figure and a query of norm";
-    let phrase = format!("({:.1} % {of_figure} {norm:.2})", 100.0 * share);
-    claim("denoise.fig6").assert_printed(&[phrase]);
+    claim("denoise.fig6").assert_printed(&[format!("({:.1} % {of_figure} {norm:.2})", 100.0 * share)]);
 }
 
 /// $\mathbb E\|\tilde x_\parallel\|^2 = R^2 + (d + 1)\sigma_Z^2$.

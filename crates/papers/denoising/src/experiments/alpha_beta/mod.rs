@@ -41,55 +41,34 @@ const WITHOUT_END: usize = 0;
 
 impl DenoiseAlphaBeta {
     fn problem(&self, case: &str, context: usize) -> Denoising {
-        let family = if case == "sphere" {
-            Family::Sphere { dim: Dimension::Fixed(self.sphere_dim), radius: self.radius }
-        } else {
-            Family::Clusters {
-                weights: vec![1.0 / self.clusters as f64; self.clusters],
-                variances: vec![self.cluster_variance; self.clusters],
-                radius: self.radius,
-            }
+        let family = match case {
+            "sphere" => Family::Sphere { dim: Dimension::Fixed(self.sphere_dim), radius: self.radius },
+            _ => Family::balanced(self.clusters, self.cluster_variance, self.radius),
         };
-        Denoising {
-            family,
-            ambient: self.ambient,
-            // The limit needs no tokens; a prompt has one at least.
-            context: context.max(1),
-            sigma_z2: self.noise,
-        }
+        // The limit needs no tokens; a prompt has one at least.
+        Denoising { family, ambient: self.ambient, context: context.max(1), sigma_z2: self.noise }
     }
 
-    /// The β at which the means are taken: those of the cells, and more between them for the contours.
-    fn betas(&self) -> Vec<f64> {
-        grid(self.beta_range, FINER * (self.points - 1) + 1)
+    /// The α or β of the cells, and more between them for the contours.
+    fn grid(&self, [low, high]: [f64; 2]) -> Vec<f64> {
+        let points = FINER * (self.points - 1) + 1;
+        (0..points).map(|i| low + (high - low) * i as f64 / (points - 1) as f64).collect()
     }
-
-    /// The α of the cells, and as many more between them.
-    fn alphas(&self) -> Vec<f64> {
-        grid(self.alpha_range, FINER * (self.points - 1) + 1)
-    }
-}
-
-fn grid([low, high]: [f64; 2], points: usize) -> Vec<f64> {
-    let at = |i: usize| low + (high - low) * i as f64 / (points - 1) as f64;
-    (0..points).map(at).collect()
 }
 
 impl Experiment for DenoiseAlphaBeta {
     fn validate(&self) -> Result<()> {
         for (name, [low, high]) in [("beta_range", self.beta_range), ("alpha_range", self.alpha_range)] {
-            if !(low < high && low.is_finite() && high.is_finite()) {
-                let value = format!("[{low}, {high}]");
-                return Err(Error::invalid(name, value, "must be two finite numbers, the smaller first"));
-            }
+            let fits = low < high && low.is_finite() && high.is_finite();
+            require(fits, name, format!("[{low}, {high}]"), "must be two finite numbers, the smaller first")?;
         }
         CASES.iter().try_for_each(|case| self.problem(case, 1).validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let lengths = || self.contexts.iter().copied().chain([WITHOUT_END]);
-        let cell = |case: &str, context: usize| Params::from_iter([CASE.is(case), CONTEXT_OR_LIMIT.is(context)]);
-        Ok(CASES.iter().flat_map(|case| lengths().map(|l| cell(case, l)).collect::<Vec<_>>()).collect())
+        let lengths = self.contexts.iter().copied().chain([WITHOUT_END]);
+        let cell = |(case, context): (&str, usize)| Params::from_iter([CASE.is(case), CONTEXT_OR_LIMIT.is(context)]);
+        Ok(iproduct!(CASES, lengths).map(cell).collect())
     }
 
     /// The means of which the landscape is made, its lowest point with β > 0, and how much the loss
@@ -99,12 +78,10 @@ impl Experiment for DenoiseAlphaBeta {
         let problem = self.problem(case, context);
         let draw = |i: u64| problem.draw(&streams.child("prompt", i));
         let prompts: Result<Vec<Prompt>> = (0..self.prompts as u64).map(draw).collect();
-        let landscape = match context {
-            WITHOUT_END => ScaleLandscape::of_limit(prompts?)?,
-            _ => ScaleLandscape::new(prompts?)?,
-        };
-        let moments: Result<Vec<_>> = self.betas().into_iter().map(|b| landscape.moments(b)).collect();
-        let moments = moments?;
+        let make = if context == WITHOUT_END { ScaleLandscape::of_limit } else { ScaleLandscape::new };
+        let landscape = make(prompts?)?;
+        let betas = self.grid(self.beta_range).into_iter();
+        let moments = betas.map(|beta| landscape.moments(beta)).collect::<Result<Vec<_>>>()?;
         // The heuristic lies in the middle of two decades.
         let heuristic = 1.0 / self.noise;
         let lowest = landscape.minimum(0.1 * heuristic, 10.0 * heuristic)?;

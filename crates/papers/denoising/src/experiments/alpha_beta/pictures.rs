@@ -36,9 +36,7 @@ pub fn figures(settings: &DenoiseAlphaBeta, rows: &[Row]) -> Result<Vec<Figure>>
     for (context, lengths) in [finite, (WITHOUT_END, vec![WITHOUT_END])] {
         for case in CASES {
             let others = lengths.iter().map(|l| of(case, *l)).collect::<Result<Vec<_>>>()?;
-            for other in &others {
-                notes.push(note(settings, other)?);
-            }
+            notes.extend(others.iter().map(|other| note(settings, other)).collect::<Result<Vec<_>>>()?);
             panels.push(landscape(settings, &of(case, context)?, &others)?);
         }
     }
@@ -56,19 +54,17 @@ pub fn figures(settings: &DenoiseAlphaBeta, rows: &[Row]) -> Result<Vec<Figure>>
 }
 
 fn name(case: &str, context: usize) -> String {
-    let case = match case {
-        "sphere" => "spheres (case 2)",
-        _ => "clusters (case 3)",
-    };
-    match context {
-        WITHOUT_END => format!("{case}, *L* = ∞"),
-        l => format!("{case}, *L* = {l}"),
-    }
+    let case = if case == "sphere" { "spheres (case 2)" } else { "clusters (case 3)" };
+    format!("{case}, {}", length(context))
+}
+
+fn length(context: usize) -> String {
+    if context == WITHOUT_END { "*L* = ∞".into() } else { format!("*L* = {context}") }
 }
 
 /// The landscape of `cell`, with the minima of `others`.
 fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[Sets]) -> Result<Panel> {
-    let (betas, alphas) = (settings.betas(), settings.alphas());
+    let (betas, alphas) = (settings.grid(settings.beta_range), settings.grid(settings.alpha_range));
     let per_component = 1.0 / settings.ambient as f64;
     let averaged = averaged(cell, &betas)?;
     let loss = |i: usize, j: usize| averaged[i].loss(alphas[j]) * per_component;
@@ -80,10 +76,7 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[Sets]) -> Resul
     let heat = Heat::over(&cells(&betas), &cells(&alphas), bar.clone(), at);
     let fine = Heat::over(&betas, &alphas, bar, |i, j| Cell::of(loss(i, j)));
     let contour = fine.contour("", &MULTIPLES.map(|m| m * least)).as_relief();
-    let trained = match cell.case {
-        "sphere" => &settings.trained_sphere,
-        _ => &settings.trained_clusters,
-    };
+    let trained = if cell.case == "sphere" { &settings.trained_sphere } else { &settings.trained_clusters };
     let x = Axis::linear("*β*").from_to(settings.beta_range[0], settings.beta_range[1]);
     let y = Axis::linear("*α*").from_to(settings.alpha_range[0], settings.alpha_range[1]);
     let heuristic = vec![Point::at(1.0 / settings.noise, 1.0)];
@@ -124,10 +117,7 @@ fn averaged(cell: &Sets, betas: &[f64]) -> Result<Vec<Moments>> {
 /// The minimum of every set.
 fn minima(cell: &Sets, place: usize) -> Result<Series> {
     let points = points(&numbers(cell.rows, "beta_min")?, &numbers(cell.rows, "alpha_min")?);
-    let label = match cell.context {
-        WITHOUT_END => "minimum of each set, *L* = ∞".to_string(),
-        l => format!("minimum of each set, *L* = {l}"),
-    };
+    let label = format!("minimum of each set, {}", length(cell.context));
     let (colour, marker) = match (cell.context, place) {
         (WITHOUT_END, _) => (INK, Marker::Open),
         (_, 0) => (4, Marker::Circle),

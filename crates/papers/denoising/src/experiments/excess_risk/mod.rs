@@ -35,16 +35,9 @@ settings! {
 const TASKS: [&str; 2] = ["subspace", "sphere"];
 
 impl DenoiseExcessRisk {
-    fn cell(&self, group: &str, task: &str, sizes: (usize, usize, usize), noise: f64) -> Params {
-        let (ambient, dim, context) = sizes;
-        Params::from_iter([
-            MAP.is(group),
-            TASK.is(task),
-            AMBIENT.is(ambient),
-            DIM.is(dim),
-            CONTEXT.is(context),
-            NOISE_VARIANCE.is(noise),
-        ])
+    fn cell(&self, group: &str, task: &str, [ambient, dim, context]: [usize; 3], noise: f64) -> Params {
+        let sizes = [AMBIENT.is(ambient), DIM.is(dim), CONTEXT.is(context)];
+        Params::from_iter([MAP.is(group), TASK.is(task)].into_iter().chain(sizes).chain([NOISE_VARIANCE.is(noise)]))
     }
 
     /// d and the noise of a task where it is not on an axis.
@@ -62,8 +55,7 @@ impl DenoiseExcessRisk {
         Ok(match cell.get(TASK) {
             "subspace" => {
                 let subspace = Subspace { dim, sigma_z2, ..self.subspace.clone() };
-                let task = subspace.task(n, context, Bases::Haar);
-                (task, Attention::Linear, subspace.epochs)
+                (subspace.task(n, context, Bases::Haar), Attention::Linear, subspace.epochs)
             }
             "sphere" => {
                 let sphere = Sphere { dim, sigma_z2, ..self.sphere.clone() };
@@ -74,36 +66,24 @@ impl DenoiseExcessRisk {
     }
 }
 
-/// d for a share of n.
-fn dim_of(share: f64, n: usize) -> usize {
-    (share * n as f64).round() as usize
-}
-
 impl Experiment for DenoiseExcessRisk {
     fn validate(&self) -> Result<()> {
         self.training.validate()?;
-        for cell in self.cells()? {
-            self.of_cell(&cell)?.0.problem.validate()?;
-        }
-        Ok(())
+        self.cells()?.iter().try_for_each(|cell| self.of_cell(cell)?.0.problem.validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         let mut cells = vec![];
         for task in &self.tasks {
             let (dim, noise) = self.usual(task)?;
-            for context in &self.contexts {
-                for noise in &self.noises {
-                    let sizes = (self.ambient, dim, *context);
-                    cells.push(self.cell("context-noise", task, sizes, *noise));
-                }
-            }
-            for n in &self.ambients {
-                for share in &self.shares {
-                    let sizes = (*n, dim_of(*share, *n), self.context);
-                    cells.push(self.cell("dimensions", task, sizes, noise));
-                }
-            }
+            cells.extend(
+                iproduct!(&self.contexts, &self.noises)
+                    .map(|(context, noise)| self.cell("context-noise", task, [self.ambient, dim, *context], *noise)),
+            );
+            cells.extend(iproduct!(&self.ambients, &self.shares).map(|(n, share)| {
+                let dim = (share * *n as f64).round() as usize;
+                self.cell("dimensions", task, [*n, dim, self.context], noise)
+            }));
         }
         Ok(cells)
     }
@@ -121,8 +101,7 @@ impl Experiment for DenoiseExcessRisk {
         let (test_set, _) = set("test", self.training.test)?;
         let start = Weights::uniform(n, Form::Full, streams);
         let recipe = self.training.recipe(epochs);
-        let sets = [&train_set, &test_set];
-        let trained = train(attention, sets, &start, Form::Full, &recipe, streams)?;
+        let trained = train(attention, [&train_set, &test_set], &start, Form::Full, &recipe, streams)?;
         // Given the task and the query, the context and the clean token are independent, so the
         // risk is the Bayes risk plus the distance to the posterior mean: no noise of the token.
         let draw = |i| task.draw(&streams.child("fresh", i));
@@ -131,9 +110,8 @@ impl Experiment for DenoiseExcessRisk {
         let (fresh, best) = Prompts::<f32>::draw(self.fresh, &[attention], draw, optimum)?;
         let excess = |weights: &Weights<f32>| -> Result<f64> {
             let answers = outputs(attention, &fresh, weights)?;
-            let pairs = answers.columns().into_iter().zip(&best);
             let gap = |(x, f): (ndarray::ArrayView1<f32>, &Array1<f64>)| distance2(x.mapv(f64::from).view(), f.view());
-            Ok(pairs.map(gap).sum::<f64>() / self.fresh as f64)
+            Ok(answers.columns().into_iter().zip(&best).map(gap).sum::<f64>() / self.fresh as f64)
         };
         let mut data = Map::new();
         for (name, value) in [
@@ -150,10 +128,7 @@ impl Experiment for DenoiseExcessRisk {
 
     fn memory(&self, cell: &Params) -> u64 {
         let prompts = self.training.train + self.training.test + self.fresh;
-        let attention = match cell.get(TASK) {
-            "subspace" => Attention::Linear,
-            _ => Attention::Softmax,
-        };
+        let attention = if cell.get(TASK) == "subspace" { Attention::Linear } else { Attention::Softmax };
         Prompts::<f32>::bytes(cell.get(AMBIENT), cell.get(CONTEXT), prompts, &[attention])
     }
 

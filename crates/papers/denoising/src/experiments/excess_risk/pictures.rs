@@ -41,10 +41,7 @@ fn relative(settings: &DenoiseExcessRisk, cell: &[Row], name: &str) -> Result<Es
 }
 
 fn title(task: &str) -> &'static str {
-    match task {
-        "subspace" => "linear attention, subspaces",
-        _ => "softmax attention, spheres",
-    }
+    if task == "subspace" { "linear attention, subspaces" } else { "softmax attention, spheres" }
 }
 
 const EXCESS: &str = "excess risk / Bayes risk";

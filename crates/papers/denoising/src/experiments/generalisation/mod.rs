@@ -62,17 +62,13 @@ impl Experiment for DenoiseGeneralisation {
         for context in contexts.chain([&self.trained_context]) {
             task(self.subspace.dim, *context).validate()?;
         }
-        self.tested_dims.iter().copied().try_for_each(|d| task(d, 1).validate())
+        self.tested_dims.iter().try_for_each(|d| task(*d, 1).validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
+        let (n, d) = (AMBIENT.is(self.ambient), DIM.is(self.subspace.dim));
         let cell = |group: &str, context: usize| {
-            Params::from_iter([
-                PANEL.is(group),
-                AMBIENT.is(self.ambient),
-                DIM.is(self.subspace.dim),
-                CONTEXT.is(context),
-            ])
+            Params::from_iter([PANEL.is(group), n.clone(), d.clone(), CONTEXT.is(context)])
         };
         let lengths = self.contexts.iter().map(|l| cell("length", *l));
         Ok(lengths.chain([cell("dimension", self.trained_context)]).collect())
@@ -102,15 +98,12 @@ impl Experiment for DenoiseGeneralisation {
             data.insert(name.into(), store::number(value));
         }
         if group == "dimension" {
-            let mut tested = vec![];
-            for context in &self.tested_contexts {
-                for dim in &self.tested_dims {
-                    let child = streams.child("tested", (context * self.ambient + dim) as u64);
-                    let loss = self.fresh_loss(*dim, *context, &trained.weights, &child)?;
-                    tested.push(json!([context, dim, store::number(loss)]));
-                }
-            }
-            data.insert("tested".into(), Value::Array(tested));
+            let tested = iproduct!(&self.tested_contexts, &self.tested_dims).map(|(context, dim)| {
+                let child = streams.child("tested", (context * self.ambient + dim) as u64);
+                let loss = self.fresh_loss(*dim, *context, &trained.weights, &child)?;
+                Ok(json!([context, dim, store::number(loss)]))
+            });
+            data.insert("tested".into(), Value::Array(tested.collect::<Result<_>>()?));
         }
         Ok(data)
     }

@@ -3,11 +3,12 @@
 use crate::PAPERS;
 use crate::prompts::{Denoising, Dimension, Family, Prompt};
 use crate::quantities::NOISE_VARIANCE;
+use crate::theory::mixture::distance2;
 use attnlab_core::stats::mean;
 use attnlab_lab::figure::ASPECT;
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::memory::DenseMemory;
-use ndarray::{Array1, Array2, ArrayView1, array};
+use ndarray::{Array2, ArrayView1, array};
 
 mod pictures;
 
@@ -37,14 +38,9 @@ const TASKS: [&str; 2] = ["circle", "clusters"];
 
 impl DenoiseLandscape {
     fn problem(&self, sigma_z2: f64) -> Denoising {
-        let family = if self.task == "circle" {
-            Family::Sphere { dim: Dimension::Fixed(1), radius: self.radius }
-        } else {
-            Family::Clusters {
-                weights: vec![1.0 / self.clusters as f64; self.clusters],
-                variances: vec![self.cluster_variance; self.clusters],
-                radius: self.radius,
-            }
+        let family = match self.task.as_str() {
+            "circle" => Family::Sphere { dim: Dimension::Fixed(1), radius: self.radius },
+            _ => Family::balanced(self.clusters, self.cluster_variance, self.radius),
         };
         Denoising { family, ambient: 2, context: self.context, sigma_z2 }
     }
@@ -60,8 +56,7 @@ impl Experiment for DenoiseLandscape {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let cell = |sigma_z2: &f64| Params::from_iter([NOISE_VARIANCE.is(*sigma_z2)]);
-        Ok(self.noise.iter().map(cell).collect())
+        Ok(self.noise.iter().map(|sigma_z2| Params::from_iter([NOISE_VARIANCE.is(*sigma_z2)])).collect())
     }
 
     /// The data of one picture and one curve: the landscape, tokens, queries and paths of one context,
@@ -103,11 +98,7 @@ impl DenoiseLandscape {
         plane("token", &prompt.context);
         plane("target", &targets);
         plane("query", &queries);
-        let mut bayes = Array2::zeros(queries.dim());
-        for (query, mut best) in queries.columns().into_iter().zip(bayes.columns_mut()) {
-            best.assign(&prompt.prior.posterior_mean(query, sigma_z2)?);
-        }
-        plane("bayes", &bayes);
+        plane("bayes", &prompt.prior.posterior_means(queries.view(), sigma_z2)?);
         let mut reach = reach(&prompt.context).max(reach(&queries)).max(self.radius);
         for (i, query) in queries.columns().into_iter().enumerate() {
             let path = memory.descend(query, self.gamma * self.alpha, self.steps)?;
@@ -117,11 +108,7 @@ impl DenoiseLandscape {
         // Some air around everything that is drawn.
         let half = 1.12 * reach;
         let (x, y) = axes(half, self.grid);
-        let energy = |y: &f64| -> Vec<f64> {
-            let at = |x: &f64| memory.energy(array![*x, *y].view());
-            x.iter().map(at).collect()
-        };
-        let energies: Vec<f64> = y.iter().flat_map(energy).collect();
+        let energies: Vec<f64> = iproduct!(&y, &x).map(|(y, x)| memory.energy(array![*x, *y].view())).collect();
         data.insert("half_height".into(), store::number(half));
         data.insert("energy".into(), store::series(&energies));
         // Starts half as dense as the cells: minima are found by descent, the grid only feeds it.
@@ -154,31 +141,21 @@ impl DenoiseLandscape {
             zero.push(target.dot(&target));
             let best = prompt.prior.posterior_mean(prompt.query.view(), sigma_z2)?;
             bayes.push(distance2(best.view(), target));
-            let tokens = prompt.context.columns().into_iter();
-            let near = tokens.min_by(|a, b| {
-                let far = |t: &ArrayView1<f64>| distance2(*t, prompt.query.view());
-                far(a).total_cmp(&far(b))
-            });
+            let far = |t: &ArrayView1<f64>| distance2(*t, prompt.query.view());
+            let near = prompt.context.columns().into_iter().min_by(|a, b| far(a).total_cmp(&far(b)));
             nearest.extend(near.map(|token| distance2(token, target)));
         }
         let mut data = Map::new();
         let mut keep = |name: &str, losses: &[Vec<f64>]| -> Result<()> {
-            let means: Result<Vec<_>> = losses.iter().map(|l| mean(l, 0.95)).collect();
-            let means = means?;
-            let ends = [
-                ("", means.iter().map(|e| e.value).collect::<Vec<_>>()),
-                ("_low", means.iter().map(|e| e.low).collect()),
-                ("_high", means.iter().map(|e| e.high).collect()),
-            ];
-            for (end, values) in ends {
-                data.insert(format!("{name}{end}"), store::series(&values));
-            }
+            let means = losses.iter().map(|l| mean(l, 0.95)).collect::<Result<Vec<_>>>()?;
+            let mut insert = |end: &str, values: Vec<f64>| data.insert(format!("{name}{end}"), store::series(&values));
+            insert("", means.iter().map(|e| e.value).collect());
+            insert("_low", means.iter().map(|e| e.low).collect());
+            insert("_high", means.iter().map(|e| e.high).collect());
             Ok(())
         };
-        // One step against the last, on the same prompts: the difference is far better known than
-        // either of them.
-        let last = &by_step[self.steps];
-        let paired: Vec<f64> = last.iter().zip(&by_step[1]).map(|(l, f)| l - f).collect();
+        // One step against the last, on the same prompts: the difference is far better known than either of them.
+        let paired = by_step[self.steps].iter().zip(&by_step[1]).map(|(last, first)| last - first).collect();
         keep("loss", &by_step)?;
         keep("zero", &[zero])?;
         keep("bayes", &[bayes])?;
@@ -188,24 +165,16 @@ impl DenoiseLandscape {
     }
 }
 
-/// Middles of the cells of a window of this half height, as wide as a panel makes it, so that both
-/// axes have one scale.
+/// Middles of the cells of a window of this half height, as wide as a panel makes it, so that both axes have one scale.
 fn axes(half: f64, grid: usize) -> (Vec<f64>, Vec<f64>) {
     let middles = |half: f64, count: usize| -> Vec<f64> {
-        let at = |i: usize| half * ((2 * i + 1) as f64 / count as f64 - 1.0);
-        (0..count).map(at).collect()
+        (0..count).map(|i| half * ((2 * i + 1) as f64 / count as f64 - 1.0)).collect()
     };
-    let high = ((grid as f64 * ASPECT).round() as usize).max(2);
-    (middles(half / ASPECT, grid), middles(half, high))
+    (middles(half / ASPECT, grid), middles(half, ((grid as f64 * ASPECT).round() as usize).max(2)))
 }
 
 /// Half the height of a window that shows these points (2, M).
 fn reach(points: &Array2<f64>) -> f64 {
-    let wide = points.row(0).iter().fold(0.0_f64, |m, x| m.max(x.abs()));
-    points.row(1).iter().fold(0.0_f64, |m, y| m.max(y.abs())).max(ASPECT * wide)
-}
-
-fn distance2(a: ArrayView1<f64>, b: ArrayView1<f64>) -> f64 {
-    let gap: Array1<f64> = &a - &b;
-    gap.dot(&gap)
+    let [wide, high] = [0, 1].map(|axis| points.row(axis).iter().fold(0.0_f64, |m, x| m.max(x.abs())));
+    high.max(ASPECT * wide)
 }

@@ -30,8 +30,7 @@ fn plane(row: &Row, name: &str) -> Result<Vec<Point>> {
 
 fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
     let DenoiseLandscape { radius, clusters, cluster_variance, context, alpha, steps, .. } = settings;
-    let mut panels = vec![];
-    let mut notes = vec![];
+    let (mut panels, mut notes) = (vec![], vec![]);
     for row in rows {
         let sigma_z2 = row.parameter(NOISE_VARIANCE.name)?;
         let name = format!("*σ*_{{Z}}^{{2}} = {sigma_z2}, *β* = {}", rounded(settings.beta / sigma_z2));
@@ -131,8 +130,7 @@ fn estimates(row: &Row, name: &str) -> Result<Vec<Measured>> {
 
 fn losses(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
     let DenoiseLandscape { steps, prompts, context, alpha, .. } = settings;
-    let mut panels = vec![];
-    let mut notes = vec![];
+    let (mut panels, mut notes) = (vec![], vec![]);
     for row in rows {
         let sigma_z2 = row.parameter(NOISE_VARIANCE.name)?;
         let curve = estimates(row, "loss")?.into_iter().enumerate();

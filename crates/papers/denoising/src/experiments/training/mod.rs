@@ -49,10 +49,7 @@ impl DenoiseTraining {
     fn task(&self, name: &str, variant: &Variant) -> Result<(Task, usize)> {
         let (n, context) = (self.ambient, variant.context);
         Ok(match name {
-            "subspace" => {
-                let task = self.subspace.task(n, context, variant.bases);
-                (task, self.subspace.epochs)
-            }
+            "subspace" => (self.subspace.task(n, context, variant.bases), self.subspace.epochs),
             "sphere" => (self.sphere.task(n, context), self.sphere.epochs),
             "clusters" => (self.clusters.task(n, context), self.clusters.epochs),
             _ => return Err(Error::unknown("task", name, TASKS)),
@@ -70,30 +67,19 @@ impl Experiment for DenoiseTraining {
     fn validate(&self) -> Result<()> {
         self.training.validate()?;
         Form::parse(&self.form)?;
-        for variant in &self.variants {
-            for task in &self.tasks {
-                self.task(task, self.variant(variant)?)?.0.problem.validate()?;
-            }
-        }
-        Ok(())
+        iproduct!(&self.variants, &self.tasks)
+            .try_for_each(|(variant, task)| self.task(task, self.variant(variant)?)?.0.problem.validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for name in &self.variants {
+        let cell = |(name, task): (&String, &String)| {
             let variant = self.variant(name)?;
-            for task in &self.tasks {
-                let (_, epochs) = self.task(task, variant)?;
-                cells.push(Params::from_iter([
-                    VARIANT.is(name.as_str()),
-                    TASK.is(task.as_str()),
-                    AMBIENT.is(self.ambient),
-                    CONTEXT.is(variant.context),
-                    EPOCHS.is(epochs),
-                ]));
-            }
-        }
-        Ok(cells)
+            let (_, epochs) = self.task(task, variant)?;
+            let words = [VARIANT.is(name.as_str()), TASK.is(task.as_str())];
+            let sizes = [AMBIENT.is(self.ambient), CONTEXT.is(variant.context), EPOCHS.is(epochs)];
+            Ok(Params::from_iter(words.into_iter().chain(sizes)))
+        };
+        iproduct!(&self.variants, &self.tasks).map(cell).collect()
     }
 
     /// For linear and softmax attention A: the series "A.train" and "A.test" (loss per component at
@@ -136,8 +122,7 @@ fn baselines(task: &Task, sets: &[Data; 2]) -> Map<String, Value> {
     let mut data = Map::new();
     for (i, baseline) in Baseline::all(&task.problem.family).into_iter().enumerate() {
         let losses = [sets[0].losses[i], sets[1].losses[i]];
-        let name = format!("baseline.{}", baseline.name());
-        data.insert(name, store::series(&losses));
+        data.insert(format!("baseline.{}", baseline.name()), store::series(&losses));
     }
     let theorem: Vec<f64> = sets.iter().filter_map(|d| task.theorem_loss(d)).collect();
     data.insert("baseline.theorem".into(), store::series(&theorem));
@@ -156,7 +141,6 @@ fn record(attention: Attention, start: &Weights<f32>, fit: &History<f32>, data: 
     for (name, matrix) in
         [("kq", &fit.weights.kq), ("pv", &fit.weights.pv), ("start_kq", &start.kq), ("start_pv", &start.pv)]
     {
-        let entries: Vec<f64> = matrix.iter().map(|x| f64::from(*x)).collect();
-        put(name, store::series(&entries));
+        put(name, store::series(&matrix.iter().map(|x| f64::from(*x)).collect::<Vec<_>>()));
     }
 }

@@ -13,22 +13,18 @@ pub fn figures(settings: &DenoiseTraining, rows: &[Row]) -> Result<Vec<Figure>> 
     let mut figures = vec![];
     for variant in &settings.variants {
         let cells = with_word(&cells, VARIANT, variant);
-        if cells.is_empty() {
-            continue;
-        }
-        figures.push(losses(settings, variant, &cells)?);
-        for attention in Attention::ALL {
-            figures.push(matrices(variant, attention, &cells)?);
+        if !cells.is_empty() {
+            figures.push(losses(settings, variant, &cells)?);
+            for attention in Attention::ALL {
+                figures.push(matrices(variant, attention, &cells)?);
+            }
         }
     }
     Ok(figures)
 }
 
 fn whose(variant: &str) -> &'static str {
-    match variant {
-        "code" => "the authors' code",
-        _ => "the paper's text",
-    }
+    if variant == "code" { "the authors' code" } else { "the paper's text" }
 }
 
 /// Title of the panel of a task.
@@ -41,8 +37,7 @@ fn title(task: &str) -> &'static str {
 }
 
 fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result<Figure> {
-    let mut panels = vec![];
-    let mut stuck = vec![];
+    let (mut panels, mut stuck) = (vec![], vec![]);
     for (task, cell) in by_word(cells, TASK)? {
         let mut panel = Panel::new(title(task), Axis::linear("epoch"), Axis::linear("loss per component"))
             .with_each(baselines(cell, cell[0].parameter(EPOCHS.name)?)?);
