@@ -1,7 +1,7 @@
 //! Statements about a layer on arrays that a user brings, in place of draws.
 
 use super::{Claim, Mutant, Outcome, Params, Relation, Witness};
-use attnlab_core::error::{Error, Result, require_shape};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::format;
 use ndarray::{Array2, ArrayView2};
 use serde::Serialize;
@@ -82,12 +82,38 @@ impl Arrays {
     /// As [`one`](Self::one); another number of rows.
     pub fn columns_like(&self, name: &str, like: &str, rows: usize) -> Result<ArrayView2<'_, f64>> {
         let matrix = self.one(name)?;
-        if matrix.nrows() != rows {
-            let expected =
-                format!("({rows}, ..), as {like} has {rows} rows; columns are tokens, so transpose rows of tokens");
-            return Err(Error::shape(name, matrix.dim(), expected));
-        }
+        let expected =
+            format!("({rows}, ..), as {like} has {rows} rows; columns are tokens, so transpose rows of tokens");
+        require_shape(matrix.nrows() == rows, name, matrix.dim(), expected)?;
         Ok(matrix)
+    }
+
+    /// Refuses arrays that a claim cannot take, and parameters that it does not.
+    fn fit(&self, claim: &dyn Claim, set: &Map<String, Value>) -> Result<()> {
+        let specs = claim.takes();
+        let allowed = "must be a claim about a layer, of which `attnlab show ID` lists arrays; this one is about draws";
+        require(!specs.is_empty(), "claim", &claim.sheet().id, allowed)?;
+        let schema = claim.schema();
+        for spec in specs {
+            let matrices = self.several(spec.name);
+            let needed = if spec.several { "must be at least one array" } else { "must be one array" };
+            let (count, allowed) = (matrices.len(), format!("{needed}, {}", spec.meaning));
+            require(count == 1 || spec.several && count > 1, spec.name, format!("{count} arrays"), allowed)?;
+            for (k, matrix) in matrices.iter().enumerate() {
+                let name = if spec.several { format!("{}[{k}]", spec.name) } else { spec.name.to_string() };
+                require_shape(!matrix.is_empty(), &name, matrix.dim(), "at least one row and one column")?;
+                if let Some(((i, j), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
+                    return Err(Error::invalid(format!("{name}[{i}, {j}]"), x, "must be a finite number"));
+                }
+            }
+            for parameter in schema.iter().filter(|s| spec.replaces.contains(&s.name)) {
+                if let Some((name, value)) = set.iter().find(|(name, _)| parameter.answers_to(name)) {
+                    let allowed = format!("must be left out; the array {} takes its place", spec.name);
+                    return Err(Error::invalid(name, value, allowed));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -206,41 +232,6 @@ impl OnArrays {
     /// Returns the number of cases.
     pub fn cases(&self) -> usize {
         self.holds + self.fails + self.silent.values().chain(self.failed.values()).sum::<usize>()
-    }
-}
-
-impl Arrays {
-    /// Refuses arrays that a claim cannot take, and parameters that it does not.
-    fn fit(&self, claim: &dyn Claim, set: &Map<String, Value>) -> Result<()> {
-        let specs = claim.takes();
-        if specs.is_empty() {
-            let allowed =
-                "must be a claim about a layer, of which `attnlab show ID` lists arrays; this one is about draws";
-            return Err(Error::invalid("claim", &claim.sheet().id, allowed));
-        }
-        let schema = claim.schema();
-        for spec in specs {
-            let matrices = self.several(spec.name);
-            if matrices.is_empty() || (matrices.len() > 1 && !spec.several) {
-                let needed = if spec.several { "must be at least one array" } else { "must be one array" };
-                let allowed = format!("{needed}, {}", spec.meaning);
-                return Err(Error::invalid(spec.name, format!("{} arrays", matrices.len()), allowed));
-            }
-            for (k, matrix) in matrices.iter().enumerate() {
-                let name = if spec.several { format!("{}[{k}]", spec.name) } else { spec.name.to_string() };
-                require_shape(!matrix.is_empty(), &name, matrix.dim(), "at least one row and one column")?;
-                if let Some(((i, j), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
-                    return Err(Error::invalid(format!("{name}[{i}, {j}]"), x, "must be a finite number"));
-                }
-            }
-            for parameter in schema.iter().filter(|s| spec.replaces.contains(&s.name)) {
-                if let Some((name, value)) = set.iter().find(|(name, _)| parameter.answers_to(name)) {
-                    let allowed = format!("must be left out; the array {} takes its place", spec.name);
-                    return Err(Error::invalid(name, value, allowed));
-                }
-            }
-        }
-        Ok(())
     }
 }
 

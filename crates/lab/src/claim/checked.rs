@@ -57,7 +57,7 @@ fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
     let mut parts = report.strip_suffix('.').unwrap_or(report).split("; ");
     let set = table(&format!("set = {set}"))?.remove("set");
     let Some(Value::Object(set)) = set else { return Err(form()) };
-    let verdict = VerdictKind::named(parts.next().unwrap_or_default()).map_err(|e| e.to_string())?;
+    let verdict = VerdictKind::parse(parts.next().unwrap_or_default()).map_err(|e| e.to_string())?;
     let mut setting = CheckedAt {
         line: line.to_string(),
         set: Map::new(),
@@ -75,15 +75,14 @@ fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
     }
     for option in options {
         let number = |digits: &str| {
-            let refused = |_| Error::invalid(option, digits, "must be a whole number").to_string();
-            digits.parse::<u64>().map_err(refused)
+            digits.parse::<u64>().map_err(|_| Error::invalid(option, digits, "must be a whole number").to_string())
         };
         match *option.split(' ').collect::<Vec<_>>() {
             ["beyond", "its", "hypotheses"] => setting.beyond_hypotheses = true,
             [count, "trial" | "trials"] => setting.trials = Some(number(count)?),
             ["seed", seed] => seeds = number(seed)?..=number(seed)?,
             ["seeds", first, "to", last] => seeds = number(first)?..=number(last)?,
-            ["expected", name] => setting.expected = VerdictKind::named(name).map_err(|e| e.to_string())?,
+            ["expected", name] => setting.expected = VerdictKind::parse(name).map_err(|e| e.to_string())?,
             _ => {
                 let known = ["beyond its hypotheses", "20 trials", "seed 3", "seeds 5 to 8", "expected supported"];
                 return Err(Error::unknown("option", option, known).to_string());
@@ -93,10 +92,9 @@ fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
     let sets = if every { combinations(&set) } else { vec![set] };
     let of_set = |set: Map<String, Value>| seeds.clone().map(move |seed| (set.clone(), seed));
     let settings = sets.into_iter().flat_map(of_set).map(|(set, seed)| CheckedAt { set, seed, ..setting.clone() });
-    let settings: Vec<CheckedAt> = settings.collect();
-    match settings.is_empty() {
-        true => Err("must have a value in every array, and the first seed first".to_string()),
-        false => Ok(settings),
+    match settings.collect::<Vec<_>>() {
+        none if none.is_empty() => Err("must have a value in every array, and the first seed first".to_string()),
+        settings => Ok(settings),
     }
 }
 

@@ -89,50 +89,38 @@ fn paragraphs(page: &mut String, heading: &str, text: &str) {
     line(page, &format!("**{heading}.** {text}"));
 }
 
+/// Returns a section with a table, from its head and its rows; nothing where there are no rows.
+fn section(head: &str, rows: impl Iterator<Item = String>) -> String {
+    let rows: String = rows.map(|row| row + "\n").collect();
+    if rows.is_empty() { rows } else { format!("{head}\n{rows}\n") }
+}
+
 fn parameters(claim: &dyn Claim) -> String {
-    let schema = claim.schema();
-    if schema.is_empty() {
-        return String::new();
-    }
-    let mut table = String::from("## Parameters\n\n| name | meaning | allowed | default |\n|---|---|---|---|\n");
-    for spec in schema {
+    let rows = claim.schema().into_iter().map(|spec| {
         let default = match &spec.default {
             Fallback::Fixed(value) => value.to_string(),
             Fallback::Derived(formula, _) => formula.to_string(),
             Fallback::Required => "must be set".into(),
         };
-        let allowed = spec.domain.allowed();
-        _ = writeln!(table, "| `{}` | {} | {allowed} | `{default}` |", spec.name, spec.doc());
-    }
-    table + "\n"
+        format!("| `{}` | {} | {} | `{default}` |", spec.name, spec.doc(), spec.domain.allowed())
+    });
+    section("## Parameters\n\n| name | meaning | allowed | default |\n|---|---|---|---|", rows)
 }
 
 fn arrays(claim: &dyn Claim) -> String {
-    if claim.takes().is_empty() {
-        return String::new();
-    }
-    let mut table = String::from(
-        "## On arrays\n\nInstead of draws, `--array name=file` gives it arrays of yours:\n\n| name | meaning | replaces |\n\
-         |---|---|---|\n",
-    );
-    for spec in claim.takes() {
+    let rows = claim.takes().iter().map(|spec| {
         let replaced: Vec<_> = spec.replaces.iter().map(|name| format!("`{name}`")).collect();
-        _ = writeln!(table, "| `{}` | {} | {} |", spec.name, spec.meaning, replaced.join(", "));
-    }
-    table + "\n"
+        format!("| `{}` | {} | {} |", spec.name, spec.meaning, replaced.join(", "))
+    });
+    let what = "Instead of draws, `--array name=file` gives it arrays of yours:";
+    section(&format!("## On arrays\n\n{what}\n\n| name | meaning | replaces |\n|---|---|---|"), rows)
 }
 
 fn hypotheses(claim: &dyn Claim) -> String {
     let Ok(params) = Params::resolve(&claim.schema(), &Default::default()) else { return String::new() };
     let hypotheses = claim.hypotheses(&params);
-    if hypotheses.is_empty() {
-        return String::new();
-    }
-    let mut table = String::from("## Hypotheses\n\n| name | as printed | margin at the defaults |\n|---|---|---|\n");
-    for h in hypotheses {
-        _ = writeln!(table, "| {} | {} | {:.4} |", h.name, h.printed, h.margin);
-    }
-    table + "\n"
+    let rows = hypotheses.iter().map(|h| format!("| {} | {} | {:.4} |", h.name, h.printed, h.margin));
+    section("## Hypotheses\n\n| name | as printed | margin at the defaults |\n|---|---|---|", rows)
 }
 
 fn line(page: &mut String, text: &str) {

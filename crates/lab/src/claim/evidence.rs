@@ -60,14 +60,12 @@ pub fn weigh(claim: &dyn Claim, params: &Params, outcomes: &[Outcome], level: f6
     let judge = |outcomes: &[Outcome]| claim.judge(params, outcomes, level);
     let mut evidence = weigh_with(claim, params, outcomes, &judge)?;
     if evidence.informative > 0 {
-        let informative = informative(outcomes);
-        evidence.p_value = p_value(claim, params, &evidence.judgement, &informative, level)?;
+        evidence.p_value = p_value(claim, params, &evidence.judgement, &informative(outcomes), level)?;
     }
     Ok(evidence)
 }
 
-/// The same with another rule of judgement, and without a p-value: for trials whose number was not fixed
-/// beforehand.
+/// The same with another rule of judgement, and without a p-value: for trials whose number was not fixed beforehand.
 ///
 /// # Errors
 /// As `judge`, numerical failures aside.
@@ -86,7 +84,8 @@ pub fn weigh_with(
         }
     }
     let trials = informative.len() as u64;
-    let mut judgement = match judge_some(&informative, judge) {
+    let judged = if informative.is_empty() { Ok(undecided()) } else { judge(&informative) };
+    let mut judgement = match judged {
         Err(e) if e.is_numerical() => Judgement { verdict: Verdict::Failed { why: e.to_string() }, ..undecided() },
         // One value has no interval.
         Err(_) if trials < 2 && outcomes.len() >= 2 => undecided(),
@@ -97,14 +96,12 @@ pub fn weigh_with(
     let promised = claim.promise(params);
     let always = matches!(judgement.verdict, Verdict::Supported) && promised == Promise::Always;
     if sampled && trials < least && (always || has_no_spread(claim, params, &judgement)) {
-        let trials_needed = Some(least);
-        judgement.verdict = Verdict::Inconclusive { trials_needed };
+        judgement.verdict = Verdict::Inconclusive { trials_needed: Some(least) };
     }
     let supports = matches!(judgement.verdict, Verdict::Supported);
     let decided = supports || matches!(judgement.verdict, Verdict::Refuted { .. });
     if decided && sampled && !claim.side(params).decides(supports, promised) {
-        let trials_needed = None;
-        judgement.verdict = Verdict::Inconclusive { trials_needed };
+        judgement.verdict = Verdict::Inconclusive { trials_needed: None };
     }
     let open = matches!(judgement.verdict, Verdict::Inconclusive { .. });
     if let Some(why) = broken.filter(|_| open && trials < least) {
@@ -116,13 +113,6 @@ pub fn weigh_with(
 /// Returns the informative outcomes, in their order.
 fn informative(outcomes: &[Outcome]) -> Vec<Outcome> {
     outcomes.iter().filter(|o| o.is_informative()).cloned().collect()
-}
-
-fn judge_some(outcomes: &[Outcome], judge: &dyn Fn(&[Outcome]) -> Result<Judgement>) -> Result<Judgement> {
-    match outcomes {
-        [] => Ok(undecided()),
-        some => judge(some),
-    }
 }
 
 /// Returns the judgement of no informative trial.
@@ -150,14 +140,11 @@ fn p_value(
     let decided = matches!(kind, VerdictKind::Supported | VerdictKind::Refuted);
     let open = kind == VerdictKind::Inconclusive;
     let levelled = claim.promise(params) != Promise::Always || !claim.counts_events(params);
-    if !(decided || open) || !is_sampled(judgement) || !levelled {
+    let sampled = judgement.estimate.level > 0.0 && judgement.estimate.level < 1.0;
+    if !(decided || open) || !sampled || !levelled || open && has_no_spread(claim, params, judgement) {
         return Ok(None);
     }
-    let trials = outcomes.len() as u64;
-    if open && has_no_spread(claim, params, judgement) {
-        return Ok(None);
-    }
-    if let Some(p) = claim.least_alpha(params, judgement, trials)? {
+    if let Some(p) = claim.least_alpha(params, judgement, outcomes.len() as u64)? {
         return Ok(Some(p));
     }
     let decides = |alpha: f64| -> Result<bool> {
@@ -180,11 +167,6 @@ fn p_value(
 fn has_no_spread(claim: &dyn Claim, params: &Params, judgement: &Judgement) -> bool {
     let Estimate { low, high, .. } = judgement.estimate;
     !claim.counts_events(params) && low == high
-}
-
-/// Returns `true` if the judgement rests on trials and a level.
-fn is_sampled(judgement: &Judgement) -> bool {
-    judgement.estimate.level > 0.0 && judgement.estimate.level < 1.0
 }
 
 /// Finds the least α at which `decides`, to three digits; `now` says whether α = `start` does.
@@ -211,6 +193,7 @@ pub fn reach(promise: Option<Promise>, evidence: &Evidence) -> String {
     let Evidence { judgement: Judgement { verdict, estimate: e, failures }, informative, .. } = evidence;
     let percent = |share: f64| format!("{} %", number(rounded(100.0 * share)));
     let level = percent(e.level);
+    let failing = || format!("{} to {} of all draws", percent(1.0 - e.high), percent(1.0 - e.low));
     match (verdict.kind(), promise) {
         _ if *informative == 0 => String::new(),
         (VerdictKind::Supported | VerdictKind::Refuted, _) if e.level >= 1.0 => {
@@ -227,16 +210,10 @@ pub fn reach(promise: Option<Promise>, evidence: &Evidence) -> String {
         (_, Some(Promise::Always)) if *failures == 0 => {
             format!("no counter-example in {informative} draws: at most {} fail ({level})", percent(1.0 - e.low))
         }
-        (_, Some(Promise::Always)) => format!(
-            "{failures} of {informative} draws are counter-examples: {} to {} of all draws ({level})",
-            percent(1.0 - e.high),
-            percent(1.0 - e.low)
-        ),
-        _ => format!(
-            "{failures} of {informative} draws failed: {} to {} of all draws do ({level})",
-            percent(1.0 - e.high),
-            percent(1.0 - e.low)
-        ),
+        (_, Some(Promise::Always)) => {
+            format!("{failures} of {informative} draws are counter-examples: {} ({level})", failing())
+        }
+        _ => format!("{failures} of {informative} draws failed: {} do ({level})", failing()),
     }
 }
 

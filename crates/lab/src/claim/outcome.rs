@@ -180,27 +180,13 @@ impl std::fmt::Display for Promise {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {
             Promise::Always => write!(f, "every trial holds"),
-            Promise::AtLeast(q) if q <= 0.0 => {
-                write!(f, "nothing: a probability of at least {}", number(q))
-            }
-            Promise::AtLeast(q) => {
-                write!(f, "a trial holds with probability at least {}", number(q))
-            }
-            Promise::FailsAtMost(e) if e >= 1.0 => {
-                write!(f, "nothing: a failure probability of at most {}", number(e))
-            }
-            Promise::FailsAtMost(e) => {
-                write!(f, "a trial fails with probability at most {}", number(e))
-            }
-            Promise::MeanIn(low, high) if low == f64::NEG_INFINITY => {
-                write!(f, "the mean is at most {}", number(high))
-            }
-            Promise::MeanIn(low, high) if high == f64::INFINITY => {
-                write!(f, "the mean is at least {}", number(low))
-            }
-            Promise::MeanIn(low, high) => {
-                write!(f, "the mean lies in [{}, {}]", number(low), number(high))
-            }
+            Promise::AtLeast(q) if q <= 0.0 => write!(f, "nothing: a probability of at least {}", number(q)),
+            Promise::AtLeast(q) => write!(f, "a trial holds with probability at least {}", number(q)),
+            Promise::FailsAtMost(e) if e >= 1.0 => write!(f, "nothing: a failure probability of at most {}", number(e)),
+            Promise::FailsAtMost(e) => write!(f, "a trial fails with probability at most {}", number(e)),
+            Promise::MeanIn(low, high) if low == f64::NEG_INFINITY => write!(f, "the mean is at most {}", number(high)),
+            Promise::MeanIn(low, high) if high == f64::INFINITY => write!(f, "the mean is at least {}", number(low)),
+            Promise::MeanIn(low, high) => write!(f, "the mean lies in [{}, {}]", number(low), number(high)),
         }
     }
 }

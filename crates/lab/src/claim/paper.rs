@@ -36,8 +36,7 @@ impl Paper {
             0 => String::new(),
             year => year.to_string(),
         };
-        let (note, url) = (self.venue.to_string(), self.link.to_string());
-        for (field, value) in [("author", authors), ("year", year), ("note", note), ("url", url)] {
+        for (field, value) in [("author", &*authors), ("year", &*year), ("note", self.venue), ("url", self.link)] {
             if !value.is_empty() {
                 entry.push_str(&format!(",\n  {field} = {{{value}}}"));
             }

@@ -2,6 +2,7 @@
 
 use super::{Computed, Outcome, Promise, Side, Witness};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::named;
 use attnlab_core::stats::{Estimate, binomial, binomial_cdf, mean, t_quantile, t_tail, trials_for_lower_bound};
 use serde::{Deserialize, Serialize};
 
@@ -23,24 +24,16 @@ pub enum VerdictKind {
     Failed,
 }
 
-impl VerdictKind {
-    /// All verdict words.
-    pub const ALL: [VerdictKind; 6] = [
-        VerdictKind::Supported,
-        VerdictKind::Refuted,
-        VerdictKind::Inconclusive,
-        VerdictKind::OutOfScope,
-        VerdictKind::Vacuous,
-        VerdictKind::Failed,
-    ];
+named!(VerdictKind, "verdict": Supported = "supported", Refuted = "refuted", Inconclusive = "inconclusive",
+    OutOfScope = "out-of-scope", Vacuous = "vacuous", Failed = "failed");
 
+impl VerdictKind {
     /// Returns the verdict of this [name](VerdictKind::name).
     ///
     /// # Errors
     /// An unknown name, with the nearest known ones.
     pub fn named(name: &str) -> Result<VerdictKind> {
-        let unknown = || Error::unknown("verdict", name, Self::ALL.iter().map(|v| v.name()));
-        Self::ALL.into_iter().find(|v| v.name() == name).ok_or_else(unknown)
+        Self::parse(name)
     }
 
     /// Returns the definition, for the glossary.
@@ -69,18 +62,6 @@ impl VerdictKind {
                 "computations failed in so many trials that too few are left to judge: a limit of the \
                  program, which says nothing about the statement"
             }
-        }
-    }
-
-    /// Returns the name in kebab case, as JSON and tables show it.
-    pub fn name(self) -> &'static str {
-        match self {
-            VerdictKind::Supported => "supported",
-            VerdictKind::Refuted => "refuted",
-            VerdictKind::Inconclusive => "inconclusive",
-            VerdictKind::OutOfScope => "out-of-scope",
-            VerdictKind::Vacuous => "vacuous",
-            VerdictKind::Failed => "failed",
         }
     }
 }
@@ -150,8 +131,7 @@ pub fn judge(promise: Promise, outcomes: &[Outcome], level: f64) -> Result<Judge
     judge_with(promise, None, false, outcomes, level)
 }
 
-/// Judges the outcomes by the promise of the statement, together with a closed form for its failure
-/// probability.
+/// Judges the outcomes by the promise of the statement, together with a closed form for its failure probability.
 ///
 /// Many printed probabilities, such as 1 - 4K/N², are far beyond any number of trials. For those a
 /// claim computes a bracket of its failure probability, which needs no trials, and the simulation
@@ -177,7 +157,14 @@ pub fn judge_with(
 ) -> Result<Judgement> {
     let interval: Interval = &|held, trials| binomial(held, trials, level);
     match promise {
-        Promise::MeanIn(low, high) => judge_mean(low, high, outcomes, level),
+        Promise::MeanIn(low, high) => {
+            let value = |o: &Outcome| match o {
+                Outcome::Value { value, .. } => *value,
+                _ => f64::NAN,
+            };
+            let values: Vec<f64> = outcomes.iter().map(value).collect();
+            Ok(judge_estimate(low, high, mean(&values, level)?, values.len()))
+        }
         Promise::Always => judge_always(outcomes, interval),
         Promise::AtLeast(q) => judge_rate(1.0 - q, computed, partial, outcomes, interval),
         Promise::FailsAtMost(rate) => judge_rate(rate, computed, partial, outcomes, interval),
@@ -206,8 +193,7 @@ pub fn judge_events(
         Promise::AtLeast(q) => 1.0 - q,
         Promise::FailsAtMost(rate) => rate,
         Promise::MeanIn(..) => {
-            let problem = format!("{} predicts a mean, not a probability", claim.sheet().id);
-            return Err(attnlab_core::Error::undefined(problem));
+            return Err(Error::undefined(format!("{} predicts a mean, not a probability", claim.sheet().id)));
         }
     };
     judge_rate(rate, computed, partial, outcomes, interval)
@@ -223,13 +209,10 @@ pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictK
     if rate >= 1.0 {
         return Some(VerdictKind::Vacuous);
     }
-    let failure = computed?.failure;
-    if failure.high <= rate {
-        Some(VerdictKind::Supported)
-    } else if failure.low > rate {
-        Some(VerdictKind::Refuted)
-    } else {
-        None
+    match computed?.failure {
+        failure if failure.high <= rate => Some(VerdictKind::Supported),
+        failure if failure.low > rate => Some(VerdictKind::Refuted),
+        _ => None,
     }
 }
 
@@ -247,10 +230,9 @@ pub fn is_decided(claim: &dyn super::Claim, params: &super::Params, interval: Es
     by_trials && claim.side(params) == Side::Exact || foreseen(promise, claim.computed(params)).is_some()
 }
 
-/// Computes the p-value of a verdict, not adjusted for multiplicity: the least α = 1 - level at which the
-/// same trials give the same verdict, twice the smaller tail as in the intervals. None where the verdict
-/// does not depend on the level: it was computed, a single trial decides it, or it is neither supported
-/// nor refuted.
+/// Computes the p-value of a verdict, not adjusted for multiplicity: the least α = 1 - level at which the same trials
+/// give the same verdict, twice the smaller tail as in the intervals. None where the verdict does not depend on the
+/// level: it was computed, a single trial decides it, or it is neither supported nor refuted.
 ///
 /// # Errors
 /// When a distribution function cannot be evaluated.
@@ -303,8 +285,7 @@ fn tally(outcomes: &[Outcome], interval: Interval) -> Result<(u64, Estimate, Wit
     let trials = outcomes.len() as u64;
     let failed = |o: &&Outcome| o.holds() != Some(true);
     let failures = outcomes.iter().filter(failed).count() as u64;
-    let estimate = interval(trials - failures, trials)?;
-    Ok((failures, estimate, worst(outcomes.iter().filter(failed))))
+    Ok((failures, interval(trials - failures, trials)?, worst(outcomes.iter().filter(failed))))
 }
 
 /// Returns the witness of the gap that is farthest over its line, with the distance; that of the first outcome
@@ -350,18 +331,11 @@ fn judge_rate(
     if let Some(failure) = computed.map(|c| c.failure) {
         let more = seen.high < 1.0 - failure.high;
         let fewer = !partial && seen.low > 1.0 - failure.low;
-        let known = Estimate {
-            value: 1.0 - 0.5 * (failure.low + failure.high),
-            low: 1.0 - failure.high,
-            high: 1.0 - failure.low,
-            level: 1.0,
-        };
+        let value = 1.0 - 0.5 * (failure.low + failure.high);
+        let known = Estimate { value, low: 1.0 - failure.high, high: 1.0 - failure.low, level: 1.0 };
         match foreseen(Promise::FailsAtMost(rate), computed) {
             // Either a rare fluctuation or a mistake in the closed form: neither verdict is justified.
-            _ if more || fewer => {
-                let trials_needed = None;
-                return with(Verdict::Inconclusive { trials_needed }, seen);
-            }
+            _ if more || fewer => return with(Verdict::Inconclusive { trials_needed: None }, seen),
             Some(VerdictKind::Supported) => return with(Verdict::Supported, known),
             Some(VerdictKind::Refuted) => {
                 witness.insert("failure_probability_at_least".into(), failure.low.into());
@@ -374,21 +348,10 @@ fn judge_rate(
     let verdict = if !partial && seen.low >= 1.0 - rate {
         Verdict::Supported
     } else {
-        let needed = || trials_for_lower_bound(1.0 - rate, seen.level);
-        let trials_needed = if partial { None } else { needed() };
+        let trials_needed = if partial { None } else { trials_for_lower_bound(1.0 - rate, seen.level) };
         Verdict::Inconclusive { trials_needed }
     };
     with(verdict, seen)
-}
-
-fn judge_mean(low: f64, high: f64, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
-    let value = |o: &Outcome| match o {
-        Outcome::Value { value, .. } => *value,
-        _ => f64::NAN,
-    };
-    let values: Vec<f64> = outcomes.iter().map(value).collect();
-    let estimate = mean(&values, level)?;
-    Ok(judge_estimate(low, high, estimate, values.len()))
 }
 
 /// Judges an estimate from `trials` trials whose true value is promised to lie in [low, high]. The number of

@@ -144,8 +144,7 @@ impl Progress for Bar {
     fn cells(&self, done: usize, total: usize) {
         let of = format!("{done} of {total} cells");
         if !self.bar.is_hidden() {
-            let message = self.bar.message();
-            let label = message.split(", ").next().unwrap_or_default().to_string();
+            let label = self.bar.message().split(", ").next().unwrap_or_default().to_string();
             self.bar.set_message(format!("{label}, {of}"));
         }
         self.log(|log| log.cells = format!(", {of}"));
@@ -207,8 +206,7 @@ mod tests {
         let log =
             Log { label: "aot.lemma1".into(), started, told: started, resumed: 40, cells: ", 3 of 5 cells".into() };
         let line = bar.line(&log, started + Duration::from_secs(10));
-        let expected = "aot.lemma1: 60 of 100 trials, 3 of 5 cells, 2.0/s, 20 seconds left";
-        assert_eq!(line, expected);
+        assert_eq!(line, "aot.lemma1: 60 of 100 trials, 3 of 5 cells, 2.0/s, 20 seconds left");
     }
 
     #[test]

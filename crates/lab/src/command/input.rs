@@ -1,5 +1,6 @@
 //! User input: parameters as `--set NAME=VALUE` or a JSON file, and the numbers of options.
 
+use crate::run::files::content;
 use crate::run::grid::GridOptions;
 use crate::run::store::Shard;
 use attnlab_core::error::{Error, Result, require};
@@ -25,16 +26,12 @@ impl Parameters {
     /// # Errors
     /// A file that is not one JSON object, a setting without `=`, a name that is set twice.
     pub fn collect(&self) -> Result<Map<String, Value>> {
-        let mut parameters = match &self.input {
-            Some(path) => read_object(path)?,
-            None => Map::new(),
-        };
+        let mut parameters = self.input.as_deref().map(read_object).transpose()?.unwrap_or_default();
         let mut seen = Map::new();
         for setting in &self.set {
             let (name, value) = parse_setting(setting)?;
             if let Some(before) = seen.insert(name.clone(), value.clone()) {
-                let allowed = format!("must be set once; it is already set to {before}");
-                return Err(Error::invalid(name, value, allowed));
+                return Err(Error::invalid(name, value, format!("must be set once; it is already set to {before}")));
             }
             parameters.insert(name, value);
         }
@@ -71,15 +68,16 @@ fn read_object(path: &Path) -> Result<Map<String, Value>> {
         Ok(_) => "must be one JSON object, such as {\"tokens\": 2000}".to_string(),
         Err(e) => format!("must be valid JSON ({e})"),
     };
-    Err(Error::Content { path: path.to_path_buf(), problem })
+    Err(content(path, problem))
 }
 
 /// Parses `name=value`: the value as JSON where it is JSON, as text where it is a word without quotes.
 fn parse_setting(setting: &str) -> Result<(String, Value)> {
     let allowed = "must be NAME=VALUE, such as --set tokens=2000";
-    let Some((name, text)) = setting.split_once('=') else { return Err(Error::invalid("set", setting, allowed)) };
-    let (name, text) = (name.trim(), text.trim());
-    require(!name.is_empty() && !text.is_empty(), "set", setting, allowed)?;
+    let parts = setting.split_once('=').map(|(name, text)| (name.trim(), text.trim()));
+    let Some((name, text)) = parts.filter(|(name, text)| !name.is_empty() && !text.is_empty()) else {
+        return Err(Error::invalid("set", setting, allowed));
+    };
     let value = match serde_json::from_str(text) {
         Ok(value) => value,
         // An array, an object or a quoted text that cannot be parsed is not meant as a word.
@@ -105,56 +103,43 @@ pub fn whole(text: &str) -> Result<u64, String> {
 
 /// Parses a whole number ≥ 1.
 pub fn positive(text: &str) -> Result<u64, String> {
-    match whole(text) {
-        Ok(number) if number > 0 => Ok(number),
-        _ => Err("must be a whole number >= 1".into()),
-    }
+    whole(text).ok().filter(|number| *number > 0).ok_or("must be a whole number >= 1".into())
+}
+
+/// Parses a whole number from 1 to `most`.
+fn up_to(most: u64, text: &str) -> Result<u64, String> {
+    let number = whole(text).ok().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| format!("must be a whole number from 1 to {most}"))
 }
 
 /// Parses a number of threads.
 pub fn threads(text: &str) -> Result<usize, String> {
     // More than the machines that this runs on have; a mistyped number must not exhaust the system's threads.
-    const MOST: u64 = 1024;
-    match whole(text) {
-        Ok(number) if (1..=MOST).contains(&number) => Ok(number as usize),
-        _ => Err(format!("must be a whole number from 1 to {MOST}")),
-    }
+    up_to(1024, text).map(|number| number as usize)
 }
 
 /// Parses a number of seeds under which mutants are checked.
 pub fn mutant_seeds(text: &str) -> Result<u64, String> {
     // The power in steps of 1e-4; more seeds would run for days.
-    const MOST: u64 = 10_000;
-    match whole(text) {
-        Ok(number) if (1..=MOST).contains(&number) => Ok(number),
-        _ => Err(format!("must be a whole number from 1 to {MOST}")),
-    }
+    up_to(10_000, text)
 }
 
 /// Parses a finite number.
 pub fn number(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(x) if x.is_finite() => Ok(x),
-        _ => Err("must be a finite number".into()),
-    }
+    text.parse().ok().filter(|x: &f64| x.is_finite()).ok_or("must be a finite number".into())
 }
 
 /// Parses a finite number > 0.
 pub fn positive_number(text: &str) -> Result<f64, String> {
-    match number(text) {
-        Ok(x) if x > 0.0 => Ok(x),
-        _ => Err("must be a finite number > 0".into()),
-    }
+    number(text).ok().filter(|x| *x > 0.0).ok_or("must be a finite number > 0".into())
 }
 
 /// Parses a time in seconds.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     // Thirty years: a multiple of it is still a duration.
     const MOST: f64 = 1e9;
-    match number(text) {
-        Ok(x) if x > 0.0 && x <= MOST => Ok(Duration::from_secs_f64(x)),
-        _ => Err(format!("must be a number of seconds > 0, at most {MOST:e}")),
-    }
+    let seconds = number(text).ok().filter(|x| *x > 0.0 && *x <= MOST).map(Duration::from_secs_f64);
+    seconds.ok_or_else(|| format!("must be a number of seconds > 0, at most {MOST:e}"))
 }
 
 /// Parses a shard, `I/N`.
@@ -164,10 +149,7 @@ pub fn shard(text: &str) -> Result<Shard, String> {
 
 /// Parses a confidence level in (0, 1).
 pub fn level(text: &str) -> Result<f64, String> {
-    match number(text) {
-        Ok(x) if x > 0.0 && x < 1.0 => Ok(x),
-        _ => Err("must be a number in (0, 1), such as 0.95".into()),
-    }
+    number(text).ok().filter(|x| *x > 0.0 && *x < 1.0).ok_or("must be a number in (0, 1), such as 0.95".into())
 }
 
 #[cfg(test)]
@@ -209,8 +191,7 @@ mod tests {
         assert!(level("1").is_err() && level("2").is_err() && level("NaN").is_err());
         assert_eq!(level("0.9"), Ok(0.9));
         assert!(shard("2/3").is_ok());
-        let error = shard("3/3").unwrap_err();
-        assert_eq!(error, "must be from 0/3 to 2/3; shards are counted from 0");
+        assert_eq!(shard("3/3").unwrap_err(), "must be from 0/3 to 2/3; shards are counted from 0");
         for bad in ["", "1", "1/0", "-1/2", "a/b", "0/1e9"] {
             assert!(shard(bad).unwrap_err().starts_with("must be i/n"), "{bad}");
         }

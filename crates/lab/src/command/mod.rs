@@ -1,7 +1,6 @@
 //! Commands that a room adds to the command line, and their shared parts: options, output, progress.
 //!
-//! Results go to standard output and nothing else does; progress, warnings and errors go to standard
-//! error.
+//! Results go to standard output and nothing else does; progress, warnings and errors go to standard error.
 
 #[cfg(not(target_family = "wasm"))]
 mod bar;
@@ -17,7 +16,8 @@ pub use input::{Parameters, RowOptions};
 pub use out::{Out, note, pipe_closed, unwritten};
 pub use stop::{stop_after, stop_on_signals, wait};
 
-use attnlab_core::error::{Error, Result};
+use crate::run::files::content;
+use attnlab_core::error::Result;
 
 /// Exit status of work that was stopped, by the user or at the time limit: 128 + SIGINT, as the signal itself would
 /// give.
@@ -60,8 +60,6 @@ impl<A: clap::Args> Command for WithArgs<A> {
     }
 
     fn run(&self, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
-        let args = A::from_arg_matches(matches);
-        let args = args.map_err(|e| Error::Content { path: "command line".into(), problem: e.to_string() })?;
-        (self.run)(&args, out)
+        (self.run)(&A::from_arg_matches(matches).map_err(|e| content("command line", e))?, out)
     }
 }

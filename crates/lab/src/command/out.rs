@@ -24,8 +24,7 @@ impl Out {
     /// # Errors
     /// When the line cannot be written.
     pub fn line(&mut self, text: &str) -> Result<()> {
-        let written = self.sink.write_all(format!("{text}\n").as_bytes());
-        written.and_then(|()| self.sink.flush()).map_err(unwritten)
+        self.sink.write_all(format!("{text}\n").as_bytes()).and_then(|()| self.sink.flush()).map_err(unwritten)
     }
 
     /// Writes one JSON object on one line. Infinities and NaN, which JSON lacks, become null.

@@ -16,8 +16,9 @@
 
 use crate::figure::{Axis, Marker, Measured, Point, Series};
 use crate::run::Row;
+use crate::run::files::content;
 use crate::run::store::by_cell;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::Result;
 use attnlab_core::stats::{self, quantile};
 
 /// Kind of the intervals of [`tenths`] and [`band`].
@@ -44,23 +45,19 @@ pub fn cells<'a>(id: &str, rows: &'a [Row]) -> Result<Vec<&'a [Row]>> {
 /// When there are none.
 pub fn drawable<'a>(id: &str, cells: Vec<&'a [Row]>) -> Result<Vec<&'a [Row]>> {
     if cells.is_empty() {
-        let problem = "must have rows. Run the experiment first".into();
-        let path = format!("rows of {id}").into();
-        return Err(Error::Content { path, problem });
+        return Err(content(format!("rows of {id}"), "must have rows. Run the experiment first"));
     }
     Ok(cells)
 }
 
 /// Returns the cells whose parameter `name` is the word `is`.
 pub fn with_word<'a>(cells: &[&'a [Row]], name: impl AsRef<str>, is: &str) -> Vec<&'a [Row]> {
-    let has = |cell: &&&[Row]| cell[0].word(name.as_ref()).is_ok_and(|w| w == is);
-    cells.iter().filter(has).copied().collect()
+    cells.iter().filter(|cell| cell[0].word(name.as_ref()).is_ok_and(|w| w == is)).copied().collect()
 }
 
 /// Returns the cells whose parameter `name` is the number `is`.
 pub fn with_number<'a>(cells: &[&'a [Row]], name: impl AsRef<str>, is: f64) -> Vec<&'a [Row]> {
-    let has = |cell: &&&[Row]| cell[0].parameter(name.as_ref()).is_ok_and(|x| x == is);
-    cells.iter().filter(has).copied().collect()
+    cells.iter().filter(|cell| cell[0].parameter(name.as_ref()).is_ok_and(|x| x == is)).copied().collect()
 }
 
 /// Returns every cell after the word that its parameter `name` is.
@@ -210,8 +207,7 @@ pub fn numbers(cell: &[Row], name: &str) -> Result<Vec<f64>> {
 /// # Errors
 /// When a row has no such series.
 pub fn firsts(cell: &[Row], name: &str) -> Result<Vec<f64>> {
-    let first = |row: &Row| Ok(row.series(name)?.first().copied().unwrap_or(f64::NAN));
-    cell.iter().map(first).collect()
+    cell.iter().map(|row| Ok(row.series(name)?.first().copied().unwrap_or(f64::NAN))).collect()
 }
 
 /// Returns the last entry of a series in every row; NaN for an empty one.
@@ -219,8 +215,7 @@ pub fn firsts(cell: &[Row], name: &str) -> Result<Vec<f64>> {
 /// # Errors
 /// When a row has no such series.
 pub fn lasts(cell: &[Row], name: &str) -> Result<Vec<f64>> {
-    let last = |row: &Row| Ok(row.series(name)?.last().copied().unwrap_or(f64::NAN));
-    cell.iter().map(last).collect()
+    cell.iter().map(|row| Ok(row.series(name)?.last().copied().unwrap_or(f64::NAN))).collect()
 }
 
 /// Returns a curve over many points, with its band and without markers.

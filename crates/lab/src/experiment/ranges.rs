@@ -3,7 +3,7 @@
 //! A range is a function of the name and the value of a setting; a package may write its own. Those of numbers take lists
 //! too, whose entries are named `noise[2]`, and refuse empty ones.
 
-use attnlab_core::error::{self, Error};
+use attnlab_core::error::{self, Error, require};
 use std::ops::{Bound, RangeBounds};
 
 pub use attnlab_core::error::Result;
@@ -61,10 +61,7 @@ fn check_each(name: &str, value: &impl Numbers, kind: &str, accept: impl Fn(&str
 
 /// Refuses an empty list, and numbers for which `holds` is false; `kind` says what it holds for.
 fn check_kind(name: &str, value: &impl Numbers, kind: &str, holds: impl Fn(f64) -> bool) -> Result<()> {
-    check_each(name, value, kind, |name, x| match holds(x) {
-        true => Ok(()),
-        false => Err(Error::invalid(name, x, format!("must be a {kind}"))),
-    })
+    check_each(name, value, kind, |name, x| require(holds(x), name, x, format!("must be a {kind}")))
 }
 
 /// Accepts repetitions whose spread can be measured, at least two.
@@ -72,10 +69,7 @@ fn check_kind(name: &str, value: &impl Numbers, kind: &str, holds: impl Fn(f64) 
 /// # Errors
 /// Names the setting.
 pub fn spread(name: &str, repetitions: &u64) -> Result<()> {
-    match repetitions {
-        0 | 1 => Err(Error::invalid(name, repetitions, "must be at least 2; intervals come from their spread")),
-        _ => Ok(()),
-    }
+    require(*repetitions >= 2, name, repetitions, "must be at least 2; intervals come from their spread")
 }
 
 /// Accepts whole numbers in `range`, such as `whole(1..)` or `whole(2..=12)`.
@@ -124,11 +118,8 @@ pub fn different(least: usize) -> impl Fn(&str, &Vec<usize>) -> Result<()> {
     move |name, values| {
         whole(1..)(name, values)?;
         let different: std::collections::BTreeSet<&usize> = values.iter().collect();
-        if different.len() >= least {
-            return Ok(());
-        }
         let allowed = format!("must be at least {least} different whole numbers");
-        Err(Error::invalid(name, format!("{values:?}"), allowed))
+        require(different.len() >= least, name, format!("{values:?}"), allowed)
     }
 }
 
@@ -137,10 +128,7 @@ pub fn different(least: usize) -> impl Fn(&str, &Vec<usize>) -> Result<()> {
 /// # Errors
 /// Names the list.
 pub fn names(name: &str, names: &[String]) -> Result<()> {
-    match names {
-        [] => Err(Error::invalid(name, "[]", "must be at least one name")),
-        _ => Ok(()),
-    }
+    require(!names.is_empty(), name, "[]", "must be at least one name")
 }
 
 /// Accepts a word among those that are `known`; `what` says what it is a name of. The refusal has the nearest known ones.
@@ -165,11 +153,8 @@ pub fn words(what: &'static str, known: &[&str]) -> impl Fn(&str, &Vec<String>) 
 pub fn words_with_first(what: &'static str, known: &[&str]) -> impl Fn(&str, &Vec<String>) -> Result<()> {
     move |name, words| {
         self::words(what, known)(name, words)?;
-        if words.iter().any(|word| word == known[0]) {
-            return Ok(());
-        }
         let allowed = format!("must hold {:?}, with which the others are compared", known[0]);
-        Err(Error::invalid(name, format!("{words:?}"), allowed))
+        require(words.iter().any(|word| word == known[0]), name, format!("{words:?}"), allowed)
     }
 }
 

@@ -50,35 +50,21 @@ pub fn run(
     options: &RunOptions,
     progress: &dyn Progress,
 ) -> Result<RunReport> {
-    Inputs::current().unwrap_or_default().within(|| recorded(experiment, out, options, progress))
-}
-
-/// Runs an experiment whose inputs are recorded.
-fn recorded(
-    experiment: &dyn Experiment,
-    out: &Path,
-    options: &RunOptions,
-    progress: &dyn Progress,
-) -> Result<RunReport> {
-    experiment.check_settings()?;
-    if !options.force {
-        store::ensure_same_inputs(out, experiment.name())?;
-    }
-    experiment.ready()?;
-    let manifest = manifest(experiment, options.seed);
-    let options = GridOptions {
-        shard: options.shard,
-        force: options.force,
-        mix_builds: options.mix_builds,
-        command: options.command,
-    };
-    let grid = Grid {
-        manifest,
-        cells: Cells::listed(cells(experiment)?)?,
-        trial: &|_, cell, streams, context| experiment.trial_at(&cell.params, streams, context),
-        stopping: None,
-    };
-    grid.run(out, options, progress)?.into_report()
+    let RunOptions { seed, force, mix_builds, shard, command } = *options;
+    Inputs::current().unwrap_or_default().within(|| {
+        experiment.check_settings()?;
+        if !force {
+            store::ensure_same_inputs(out, experiment.name())?;
+        }
+        experiment.ready()?;
+        let grid = Grid {
+            manifest: manifest(experiment, seed),
+            cells: Cells::listed(cells(experiment)?)?,
+            trial: &|_, cell, streams, context| experiment.trial_at(&cell.params, streams, context),
+            stopping: None,
+        };
+        grid.run(out, GridOptions { shard, force, mix_builds, command }, progress)?.into_report()
+    })
 }
 
 /// Returns the manifest of a run of an experiment by this build.
@@ -91,11 +77,10 @@ pub fn manifest(experiment: &dyn Experiment, seed: u64) -> Manifest {
 /// # Errors
 /// When one cannot be made.
 pub fn cells(experiment: &dyn Experiment) -> Result<Vec<Cell>> {
-    let cell = |params: Params| Cell {
-        shown: params.as_json().clone(),
-        trials: experiment.trials(),
-        memory: experiment.memory(&params),
-        params,
+    let trials = experiment.trials();
+    let cell = |params: Params| {
+        let (shown, memory) = (params.as_json().clone(), experiment.memory(&params));
+        Cell { params, shown, trials, memory }
     };
     Ok(experiment.cells()?.into_iter().map(cell).collect())
 }

@@ -3,6 +3,7 @@
 use super::ranges::Ranges;
 use super::{Experiment, Identity};
 use crate::claim::Source;
+use crate::run::files::content;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::short_lines;
 use attnlab_core::input;
@@ -39,7 +40,7 @@ pub trait Described: Experiment + Ranges + Serialize + DeserializeOwned + 'stati
         let origin = PathBuf::from(format!("settings of {}", Self::NAME));
         let mut table = parse(Self::DEFAULTS, &origin)?;
         table.remove(QUICK);
-        Self::deserialize(table).map_err(|e| Error::Content { path: origin, problem: e.to_string() })
+        Self::deserialize(table).map_err(|e| content(origin, e))
     }
 }
 
@@ -142,27 +143,25 @@ impl Entry {
     /// value of the wrong type or out of range.
     ///
     pub fn configure(&self, quick: bool, config: Option<&Path>, set: &Table) -> Result<Box<dyn Experiment>> {
-        let defaults_path = PathBuf::from(format!("settings of {}", self.name));
-        let mut table = parse(self.defaults, &defaults_path)?;
-        let quick_sizes = table.remove(QUICK);
-        if let (true, Some(Value::Table(sizes))) = (quick, quick_sizes) {
-            overlay(&mut table, &sizes)?;
+        let mut origin = PathBuf::from(format!("settings of {}", self.name));
+        let mut table = parse(self.defaults, &origin)?;
+        if let (true, Some(Value::Table(sizes))) = (quick, table.remove(QUICK)) {
+            overlay(&mut table, "", &sizes)?;
         }
         let set = &self.renamed(set)?;
-        let mut origin = defaults_path;
         if let Some(path) = config {
             let text = input::read_settings(path).map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
             let mut entries = self.renamed(&parse(&text, path)?)?;
             let own_quick = entries.remove(QUICK);
-            overlay(&mut table, &entries)?;
+            overlay(&mut table, "", &entries)?;
             match own_quick {
-                Some(Value::Table(sizes)) if quick => overlay(&mut table, &self.renamed(&sizes)?)?,
+                Some(Value::Table(sizes)) if quick => overlay(&mut table, "", &self.renamed(&sizes)?)?,
                 Some(Value::Table(_)) | None => {}
                 Some(other) => return Err(no_quick_sizes(&other)),
             }
             origin = path.to_path_buf();
         }
-        overlay(&mut table, set)?;
+        overlay(&mut table, "", set)?;
         self.finish(table, &origin)
     }
 
@@ -172,9 +171,7 @@ impl Entry {
     /// When they are not settings of this experiment and version.
     pub fn with_settings(&self, settings: &serde_json::Map<String, serde_json::Value>) -> Result<Box<dyn Experiment>> {
         let origin = PathBuf::from(crate::run::store::Manifest::FILE);
-        let table =
-            Table::try_from(settings).map_err(|e| Error::Content { path: origin.clone(), problem: e.to_string() })?;
-        self.finish(table, &origin)
+        self.finish(Table::try_from(settings).map_err(|e| content(&origin, e))?, &origin)
     }
 
     /// Replaces aliases among the user's settings by the names of the defaults.
@@ -211,10 +208,8 @@ impl Entry {
             within_reach(name, value)?;
         }
         let experiment = self.build(table.clone())?.map_err(|e| {
-            self.wrong_setting(&table).unwrap_or_else(|| Error::Content {
-                path: origin.to_path_buf(),
-                problem: e.to_string().trim().replace('\n', "; "),
-            })
+            let problem = || e.to_string().trim().replace('\n', "; ");
+            self.wrong_setting(&table).unwrap_or_else(|| content(origin, problem()))
         })?;
         experiment.check_settings()?;
         Ok(experiment)
@@ -233,9 +228,7 @@ impl Entry {
         let (name, value) = table.iter().find(unbuildable)?;
         let allowed = match (value, defaults.get(name)?) {
             (Value::Integer(_), usual) => format!("must be a whole number >= 0, such as {usual}"),
-            (Value::Array(_), usual) => {
-                format!("must be a list whose entries are like those of {usual}")
-            }
+            (Value::Array(_), usual) => format!("must be a list whose entries are like those of {usual}"),
             (_, usual) => format!("must be a TOML {}, such as {usual}", usual.type_str()),
         };
         Some(Error::invalid(name, value, allowed))
@@ -243,20 +236,13 @@ impl Entry {
 }
 
 fn parse(text: &str, path: &Path) -> Result<Table> {
-    text.parse().map_err(|e: toml::de::Error| Error::Content {
-        path: path.to_path_buf(),
-        problem: format!("must be valid TOML: {}", short_lines(&e.to_string())),
-    })
+    text.parse()
+        .map_err(|e: toml::de::Error| content(path, format!("must be valid TOML: {}", short_lines(&e.to_string()))))
 }
 
-/// Replaces settings of `table` by those of `over`. Every setting has a default, so a name that `table`
-/// lacks is a mistake.
-fn overlay(table: &mut Table, over: &Table) -> Result<()> {
-    overlay_table(table, over, "")
-}
-
-/// Replaces settings of an inner table; `prefix` is its path in the user's file.
-fn overlay_table(table: &mut Table, over: &Table, prefix: &str) -> Result<()> {
+/// Replaces settings of `table` by those of `over`; `prefix` is its path in the user's file. Every setting has a
+/// default, so a name that `table` lacks is a mistake.
+fn overlay(table: &mut Table, prefix: &str, over: &Table) -> Result<()> {
     over.iter().try_for_each(|(name, value)| replace(table, prefix, name, value))
 }
 
@@ -275,19 +261,17 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
         let known: Vec<String> = table.keys().map(|k| format!("{prefix}{k}")).collect();
         // A table may have been meant as the table of quick sizes.
         let quick = value.as_table().map(|_| QUICK);
-        let known = known.iter().map(String::as_str).chain(quick);
-        return Err(Error::unknown("setting", &shown, known));
+        return Err(Error::unknown("setting", &shown, known.iter().map(String::as_str).chain(quick)));
     }
     match (table.get_mut(name), value) {
         // A table replaces a table entry by entry.
-        (Some(Value::Table(was)), Value::Table(given)) => overlay_table(was, given, &format!("{shown}."))?,
+        (Some(Value::Table(was)), Value::Table(given)) => overlay(was, &format!("{shown}."), given)?,
         // 1 is accepted for 1.0, and 1e5 for 100000.
         (Some(slot @ Value::Float(_)), Value::Integer(whole)) => *slot = Value::Float(*whole as f64),
         (Some(slot @ Value::Integer(_)), Value::Float(x)) if is_exact_whole(*x) => *slot = Value::Integer(*x as i64),
         (Some(slot), given) if slot.same_type(given) => *slot = given.clone(),
         (Some(slot), given) => {
-            let allowed = format!("must be a TOML {}, such as {slot}", slot.type_str());
-            return Err(Error::invalid(shown, given, allowed));
+            return Err(Error::invalid(shown, given, format!("must be a TOML {}, such as {slot}", slot.type_str())));
         }
         (None, _) => {}
     }
@@ -314,20 +298,17 @@ fn within_reach(name: &str, value: &Value) -> Result<()> {
     const LARGEST: f64 = 1e50;
     match value {
         Value::Integer(n) if *n > MOST => {
-            let allowed = format!("must be a whole number, at most {MOST}");
-            Err(Error::invalid(name, n, allowed))
+            Err(Error::invalid(name, n, format!("must be a whole number, at most {MOST}")))
         }
         Value::Float(x) if !x.is_finite() || x.abs() > LARGEST => {
             let allowed = format!("must be a number, at most {LARGEST:e} in size");
             Err(Error::invalid(name, format!("{x:?}"), allowed))
         }
         Value::Array(items) => {
-            let mut items = items.iter().enumerate();
-            items.try_for_each(|(i, item)| within_reach(&format!("{name}[{i}]"), item))
+            items.iter().enumerate().try_for_each(|(i, item)| within_reach(&format!("{name}[{i}]"), item))
         }
         Value::Table(table) => {
-            let mut entries = table.iter();
-            entries.try_for_each(|(inner, item)| within_reach(&format!("{name}.{inner}"), item))
+            table.iter().try_for_each(|(inner, item)| within_reach(&format!("{name}.{inner}"), item))
         }
         _ => Ok(()),
     }

@@ -86,6 +86,11 @@ mod tests {
             fs::write(out.join(Manifest::FILE), "{}").unwrap();
             fs::write(out.join(Shard::WHOLE.file()), "").unwrap();
         };
+        let fail = |shard: Shard| {
+            let begun = Begun::in_folder(&out, shard);
+            begin();
+            begun.take_back();
+        };
         let begun = Begun::in_folder(&out, Shard::WHOLE);
         begin();
         // Begun by now: an earlier run.
@@ -113,23 +118,16 @@ mod tests {
         fs::remove_dir_all(&out).unwrap();
         // Checkpoints that were there before are not of this run.
         fs::create_dir_all(out.join(CHECKPOINTS)).unwrap();
-        let begun = Begun::in_folder(&out, Shard::WHOLE);
-        begin();
-        begun.take_back();
+        fail(Shard::WHOLE);
         assert!(out.join(CHECKPOINTS).exists());
         fs::remove_dir_all(&out).unwrap();
         // A folder with other files keeps them.
         fs::create_dir_all(&out).unwrap();
         fs::write(out.join("notes.txt"), "").unwrap();
-        let begun = Begun::in_folder(&out, Shard::WHOLE);
-        begin();
-        begun.take_back();
+        fail(Shard::WHOLE);
         assert!(out.join("notes.txt").exists() && !out.join(Manifest::FILE).exists());
         // Other shards may write beside a shard.
-        let shard = "0/2".parse::<Shard>().unwrap();
-        let begun = Begun::in_folder(&out, shard);
-        begin();
-        begun.take_back();
+        fail("0/2".parse().unwrap());
         assert!(out.join(Manifest::FILE).exists());
     }
 }

@@ -24,12 +24,8 @@ pub struct Cell {
 impl Cell {
     /// Returns what a run keeps of the cell.
     pub fn key(&self) -> CellKey {
-        CellKey {
-            hash: self.params.cell(),
-            shown: CellKey::hash_of(&self.shown),
-            trials: self.trials,
-            memory: self.memory,
-        }
+        let Cell { trials, memory, .. } = *self;
+        CellKey { hash: self.params.cell(), shown: CellKey::hash_of(&self.shown), trials, memory }
     }
 
     /// Refuses a cell whose trial does not fit into memory.
@@ -37,8 +33,7 @@ impl Cell {
     /// # Errors
     /// [`Error::Memory`] with the cell.
     pub fn ensure_memory(&self) -> Result<()> {
-        let work = format!("one trial of the cell ({})", pairs(&self.shown));
-        memory::ensure(&work, self.memory)
+        memory::ensure(&format!("one trial of the cell ({})", pairs(&self.shown)), self.memory)
     }
 }
 
@@ -50,13 +45,7 @@ pub type Make = Arc<dyn Fn(usize) -> Result<Cell> + Send + Sync>;
 #[derive(Clone)]
 pub struct Cells {
     table: Arc<CellTable>,
-    source: Source,
-}
-
-#[derive(Clone)]
-enum Source {
-    Listed(Arc<Vec<Cell>>),
-    Made(Make),
+    make: Make,
 }
 
 impl Cells {
@@ -66,10 +55,7 @@ impl Cells {
     /// A cell that occurs twice.
     pub fn listed(cells: Vec<Cell>) -> Result<Cells> {
         let keys = cells.iter().map(Cell::key).collect();
-        match CellTable::new(keys) {
-            Ok(table) => Ok(Cells { table: Arc::new(table), source: Source::Listed(Arc::new(cells)) }),
-            Err(place) => Err(twice(&cells[place])),
-        }
+        Cells::made(keys, Arc::new(move |place: usize| -> Result<Cell> { Ok(cells[place].clone()) }))
     }
 
     /// Collects cells that `make` makes anew from their places; `keys` must be theirs.
@@ -78,8 +64,11 @@ impl Cells {
     /// A cell that occurs twice.
     pub fn made(keys: Vec<CellKey>, make: Make) -> Result<Cells> {
         match CellTable::new(keys) {
-            Ok(table) => Ok(Cells { table: Arc::new(table), source: Source::Made(make) }),
-            Err(place) => Err(twice(&make(place)?)),
+            Ok(table) => Ok(Cells { table: Arc::new(table), make }),
+            Err(place) => {
+                let allowed = "must occur once. Remove the value that an axis repeats";
+                Err(Error::invalid("cell", Value::Object(make(place)?.shown), allowed))
+            }
         }
     }
 
@@ -108,10 +97,7 @@ impl Cells {
     /// # Errors
     /// When it cannot be made.
     pub fn get(&self, place: usize) -> Result<Cell> {
-        match &self.source {
-            Source::Listed(cells) => Ok(cells[place].clone()),
-            Source::Made(make) => make(place),
-        }
+        (self.make)(place)
     }
 
     /// Returns the cell whose trials hold the most memory; None if there are no cells.
@@ -119,13 +105,6 @@ impl Cells {
     /// # Errors
     /// When it cannot be made.
     pub fn heaviest(&self) -> Result<Option<Cell>> {
-        let keys = self.keys().iter().enumerate();
-        keys.max_by_key(|(_, key)| key.memory).map(|(place, _)| self.get(place)).transpose()
+        self.keys().iter().enumerate().max_by_key(|(_, key)| key.memory).map(|(place, _)| self.get(place)).transpose()
     }
-}
-
-fn twice(cell: &Cell) -> Error {
-    let value = Value::Object(cell.shown.clone());
-    let allowed = "must occur once. Remove the value that an axis repeats";
-    Error::invalid("cell", value, allowed)
 }

@@ -3,9 +3,9 @@
 use super::watch::Watch;
 use super::{Progress, decide, memory, schedule, time};
 use crate::claim::evidence::{self, Evidence};
-use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness};
+use crate::claim::{Claim, Hypothesis, Judgement, Kind, Outcome, Params, Promise, Verdict, VerdictKind, Witness};
 use attnlab_core::clock::Instant;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::format::pairs;
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, MAX_TRIALS, validate_level};
@@ -80,8 +80,7 @@ pub struct CheckReport {
     pub promise: String,
     /// Reason of the tolerance or band within which it is judged, and its largest value in the trials.
     pub tolerance: Option<String>,
-    /// p-value of the verdict: the least 1 − level at which the same trials decide. None where no level is
-    /// involved.
+    /// p-value of the verdict: the least 1 − level at which the same trials decide. None where no level is involved.
     pub p_value: Option<f64>,
     /// Number of informative trials.
     pub informative: u64,
@@ -131,14 +130,9 @@ impl CheckReport {
         if self.uninformative.is_empty() {
             return self.trials.to_string();
         }
-        let reasons = self.uninformative.iter();
-        let reasons = reasons.map(|(reason, count)| format!("{count} × {reason}"));
-        format!(
-            "{}, {} of them informative ({})",
-            self.trials,
-            self.informative,
-            reasons.collect::<Vec<_>>().join("; ")
-        )
+        let reasons = self.uninformative.iter().map(|(reason, count)| format!("{count} × {reason}"));
+        let reasons = reasons.collect::<Vec<_>>().join("; ");
+        format!("{}, {} of them informative ({reasons})", self.trials, self.informative)
     }
 }
 
@@ -169,11 +163,9 @@ pub fn check(
     memory::ensure("one trial", claim.memory(&params))?;
     claim.validate(&params)?;
     let trials = options.trials.unwrap_or_else(|| claim.default_trials(&params));
-    if trials == 0 || trials > MAX_TRIALS {
-        // Refused before the work begins: beyond this number there is no exact interval.
-        let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
-        return Err(Error::invalid("trials", trials, allowed));
-    }
+    // Refused before the work begins: beyond this number there is no exact interval.
+    let allowed = format!("must be a whole number from 1 to {MAX_TRIALS}");
+    require((1..=MAX_TRIALS).contains(&trials), "trials", trials, allowed)?;
     let seconds = claim.seconds(&params);
     time::ensure(trials, seconds)?;
     time::announce(&claim.sheet().id, trials, seconds, progress);
@@ -273,31 +265,30 @@ pub fn assess(
     let promise = claim.promise(params);
     let by_own_rule = !matches!(promise, Promise::MeanIn(..)) && !claim.counts_events(params);
     let reach = evidence::reach((!by_own_rule).then_some(promise), &weighed);
-    let judgement = weighed.judgement;
+    let Evidence { judgement: Judgement { verdict, estimate, failures }, informative, uninformative, p_value } =
+        weighed;
     let hypotheses = claim.hypotheses(params);
     let failed: Vec<_> = hypotheses.iter().filter(|h| !h.holds).map(|h| h.name).collect();
     let (verdict, expected) = if failed.is_empty() || beyond_hypotheses {
-        (judgement.verdict, claim.expected(params))
+        (verdict, claim.expected(params))
     } else {
-        let verdict = Verdict::OutOfScope { hypotheses: failed };
-        (verdict, VerdictKind::OutOfScope)
+        (Verdict::OutOfScope { hypotheses: failed }, VerdictKind::OutOfScope)
     };
-    let kind = verdict.kind();
-    let mut witness = seen(verdict, outcomes);
+    let (verdict, mut witness) = (verdict.kind(), seen(verdict, outcomes));
     if let Some(computed) = claim.computed(params) {
         witness.insert("computed_failure_probability".into(), json!([computed.failure.low, computed.failure.high]));
         witness.insert("computed_by".into(), computed.how.into());
     }
     Assessment {
         hypotheses,
-        failures: judgement.failures,
-        estimate: judgement.estimate,
-        verdict: kind,
+        failures,
+        estimate,
+        verdict,
         expected,
         witness,
-        p_value: weighed.p_value,
-        informative: weighed.informative,
-        uninformative: weighed.uninformative,
+        p_value,
+        informative,
+        uninformative,
         reach,
     }
 }
@@ -364,12 +355,8 @@ pub fn outcomes(
         |_| bytes,
         |number| {
             if progress.stopped() {
-                return Err(Error::Stopped {
-                    done: done_so_far.load(Ordering::Relaxed),
-                    all: trials,
-                    what: "trials",
-                    kept: false,
-                });
+                let done = done_so_far.load(Ordering::Relaxed);
+                return Err(Error::Stopped { done, all: trials, what: "trials", kept: false });
             }
             let streams = Streams::new(options.seed, drawn_as, cell, *number);
             let outcome = watch.trial(*number, &settings, || trial(claim, params, &streams));
@@ -392,18 +379,15 @@ fn seen(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
         let failing = outcomes.iter().find(|o| o.holds() == Some(false));
         failing.or(outcomes.first()).map(|o| o.witness().clone()).unwrap_or_default()
     };
+    let seen_with = |name: &str, value: Value| {
+        let mut witness = seen();
+        witness.insert(name.into(), value);
+        witness
+    };
     match verdict {
         Verdict::Refuted { witness } => witness,
-        Verdict::OutOfScope { hypotheses } => {
-            let mut witness = seen();
-            witness.insert("failed_hypotheses".into(), hypotheses.into());
-            witness
-        }
-        Verdict::Inconclusive { trials_needed } => {
-            let mut witness = seen();
-            witness.insert("trials_needed".into(), trials_needed.into());
-            witness
-        }
+        Verdict::OutOfScope { hypotheses } => seen_with("failed_hypotheses", hypotheses.into()),
+        Verdict::Inconclusive { trials_needed } => seen_with("trials_needed", trials_needed.into()),
         Verdict::Vacuous { why } | Verdict::Failed { why } => crate::witness! { "why" => why },
         Verdict::Supported => seen(),
     }

@@ -4,6 +4,8 @@
 //! checkpoint before it as the newest whole one. Two are kept. What a kill leaves besides (temporary files, tensors without
 //! their JSON) is deleted by the next process that has the folder of the run for itself.
 
+pub use super::files::content;
+
 use super::{Progress, TrainingCurve, files, pause};
 use attnlab_core::clock::Instant;
 use attnlab_core::error::{Error, Result};
@@ -88,8 +90,7 @@ impl Checkpoints {
     /// [`Error::Io`] when the disk is full or the folder cannot be written; the checkpoints before are
     /// kept.
     pub fn write(&self, step: u64, tensors: &[u8], state: &impl Serialize) -> Result<()> {
-        let written = WRITTEN.fetch_add(1, Ordering::Relaxed);
-        pause::before_next(pause::AFTER_CHECKPOINTS, written, || false)?;
+        pause::before_next(pause::AFTER_CHECKPOINTS, WRITTEN.fetch_add(1, Ordering::Relaxed), || false)?;
         let json = self.path(step, JSON);
         let mut value = serde_json::to_value(state).map_err(|e| content(&json, e))?;
         value[CHECKSUM] = format!("{:016x}", hash(tensors)).into();
@@ -207,15 +208,9 @@ fn parsed<S: DeserializeOwned>(text: &[u8]) -> Option<(String, S)> {
     Some((checksum.as_str()?.to_string(), state))
 }
 
-/// Returns an error about the content of a checkpoint.
-pub fn content(path: &Path, problem: impl std::fmt::Display) -> Error {
-    Error::Content { path: path.to_path_buf(), problem: problem.to_string() }
-}
-
 /// Returns a message for the user about a checkpoint that is skipped.
 fn damaged(path: &Path) -> String {
-    let path = path.display();
-    format!("{path} is damaged: going on from the checkpoint before it, or from the start")
+    format!("{} is damaged: going on from the checkpoint before it, or from the start", path.display())
 }
 
 /// Least time between two files of a training's curve.

@@ -33,8 +33,7 @@ mod tests {
 
     #[test]
     fn looks_double_and_share_the_error() {
-        let eight = looks(30);
-        assert_eq!(eight, [30, 60, 120, 240, 480, 960, 1920, 3840]);
+        assert_eq!(looks(30), [30, 60, 120, 240, 480, 960, 1920, 3840]);
         let spent: f64 = (1..=8).map(|k| 1.0 - level_of_look(0.95, k)).sum();
         // 1/2 + 1/6 + .. + 1/72 = 1 - 1/9.
         assert!((spent - 0.05 * 8.0 / 9.0).abs() < 1e-12);

@@ -18,6 +18,11 @@ fn temporary_files() -> MutexGuard<'static, Vec<PathBuf>> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns an error about the content of a file or folder.
+pub fn content(path: impl Into<PathBuf>, problem: impl std::fmt::Display) -> Error {
+    Error::Content { path: path.into(), problem: problem.to_string() }
+}
+
 /// Deletes the temporary files of this process, which is about to end.
 pub(crate) fn abandon() {
     for path in temporary_files().iter() {
@@ -34,24 +39,17 @@ pub(crate) fn abandon() {
 pub fn ensure_free(path: &Path, force: bool) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if is_of_run(&name) && path.exists() {
-        let problem = "it belongs to a run and is left as it is. Choose another file with --out".into();
-        return Err(Error::Content { path: path.to_path_buf(), problem });
+        return Err(content(path, "it belongs to a run and is left as it is. Choose another file with --out"));
     }
+    let refused = |path: &Path, kind: io::ErrorKind, advice: &str| Err(Error::io(path, kind.into(), advice));
     if path.is_dir() {
-        let exists = io::Error::from(io::ErrorKind::IsADirectory);
-        return Err(Error::io(path, exists, "Write the name of a file"));
+        return refused(path, io::ErrorKind::IsADirectory, "Write the name of a file");
     }
     if !force && path.exists() {
-        let exists = io::Error::from(io::ErrorKind::AlreadyExists);
-        let advice = "Write --force to replace it, or another name";
-        return Err(Error::io(path, exists, advice));
+        return refused(path, io::ErrorKind::AlreadyExists, "Write --force to replace it, or another name");
     }
     let folder = folder_of(path);
-    if !folder.is_dir() {
-        let missing = io::Error::from(io::ErrorKind::NotFound);
-        return Err(Error::io(folder, missing, "Create this folder first"));
-    }
-    Ok(())
+    if folder.is_dir() { Ok(()) } else { refused(folder, io::ErrorKind::NotFound, "Create this folder first") }
 }
 
 /// Returns `true` for the name of a file that cannot be made again: rows, those set aside, and whose they are.
@@ -144,14 +142,10 @@ pub(crate) fn temporary_beside(path: &Path) -> PathBuf {
 /// # Errors
 /// A folder that cannot be read.
 pub(crate) fn named(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
-    let unreadable = |e| Error::io(folder, e, "Give the folder that holds the rows");
-    let mut paths = vec![];
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if wanted(&path.file_name().unwrap_or_default().to_string_lossy()) {
-            paths.push(path);
-        }
-    }
+    let listed = |entries: fs::ReadDir| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
+    let paths = fs::read_dir(folder).and_then(listed);
+    let mut paths = paths.map_err(|e| Error::io(folder, e, "Give the folder that holds the rows"))?;
+    paths.retain(|path| wanted(&path.file_name().unwrap_or_default().to_string_lossy()));
     paths.sort();
     Ok(paths)
 }

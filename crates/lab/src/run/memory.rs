@@ -25,8 +25,7 @@ fn available_from(read: &dyn Fn(&Path) -> Option<String>, threads: fn() -> usize
     let groups = group_folders(&text("/proc/self/cgroup"))
         .into_iter()
         .filter_map(|(folder, files)| group_room(files, &|name: &str| read(&folder.join(name))));
-    let limits = text("/proc/self/limits");
-    let ulimit = ulimit_room(&limits, &text("/proc/self/status"), threads);
+    let ulimit = ulimit_room(&text("/proc/self/limits"), &text("/proc/self/status"), threads);
     groups.chain(system).chain(ulimit).min()
 }
 
@@ -79,8 +78,7 @@ fn group_folders(text: &str) -> Vec<(PathBuf, &'static GroupFiles)> {
         let path = path.trim_start_matches('/');
         let visible = if path.split('/').any(|part| part == "..") { "" } else { path };
         let root = Path::new(files.root);
-        let inner = Path::new(visible).ancestors();
-        folders.extend(inner.map(|path| (root.join(path), files)));
+        folders.extend(Path::new(visible).ancestors().map(|path| (root.join(path), files)));
     }
     folders
 }
@@ -89,8 +87,7 @@ fn group_folders(text: &str) -> Vec<(PathBuf, &'static GroupFiles)> {
 /// the text of a file of the group.
 fn group_room(files: &GroupFiles, read: &dyn Fn(&str) -> Option<String>) -> Option<u64> {
     let number = |name: &str| -> Option<u64> { read(name)?.trim().parse().ok() };
-    let limits = files.limits.iter().filter_map(|name| number(name));
-    let limit = limits.min()?;
+    let limit = files.limits.iter().filter_map(|name| number(name)).min()?;
     let stat = read("memory.stat").unwrap_or_default();
     let reclaimable =
         files.reclaimable.iter().filter_map(|name| number_after(&stat, name)).fold(0, u64::saturating_add);
@@ -281,8 +278,7 @@ mod tests {
         let data = space.replacen("size             unlimited", "size             900000000", 1);
         assert_eq!(room(&data, status), Some(900_000_000 - 256_000_000));
         assert_eq!(room(&data, ""), Some(900_000_000 - 2 * THREAD_BYTES));
-        let small = "Max address space 100000000 100000000 bytes";
-        assert_eq!(room(small, status), Some(0));
+        assert_eq!(room("Max address space 100000000 100000000 bytes", status), Some(0));
     }
 
     #[test]

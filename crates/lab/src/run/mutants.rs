@@ -75,16 +75,10 @@ pub fn mutant(
     seeds: u64,
     progress: &dyn Progress,
 ) -> Result<MutantReport> {
-    let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone()));
-    let set = set.collect();
+    let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone())).collect();
     let run = |seed: u64| {
-        let options = CheckOptions {
-            seed: options.seed.wrapping_add(seed),
-            beyond_hypotheses: true,
-            drawn_as: Some(mutant.drawn_as),
-            until_decided: false,
-            ..options.clone()
-        };
+        let (seed, drawn_as) = (options.seed.wrapping_add(seed), Some(mutant.drawn_as));
+        let options = CheckOptions { seed, beyond_hypotheses: true, drawn_as, until_decided: false, ..options.clone() };
         let mut report = check(&*mutant.claim, &set, &options, progress)?;
         report.expected = VerdictKind::Refuted;
         Ok(report)
@@ -94,12 +88,6 @@ pub fn mutant(
     for seed in 1..seeds {
         refuted += u64::from(run(seed)?.as_expected());
     }
-    Ok(MutantReport {
-        claim: id.to_string(),
-        mutant: mutant.name,
-        says: mutant.says(),
-        seeds: seeds.max(1),
-        refuted,
-        first,
-    })
+    let (claim, says) = (id.to_string(), mutant.says());
+    Ok(MutantReport { claim, mutant: mutant.name, says, seeds: seeds.max(1), refuted, first })
 }

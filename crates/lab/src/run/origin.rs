@@ -1,7 +1,7 @@
 //! Origin of a result: the command that reproduces it, the version and the machine.
 
 use super::files;
-use super::store::{LONGEST, Shard};
+use super::store::{LONGEST, Shard, not_json};
 use crate::words::counted;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
@@ -28,14 +28,11 @@ impl Origin {
     /// Returns the origin of a result that `command` makes with this build on this machine.
     pub fn here(command: String) -> Self {
         let build = crate::build::here();
-        Origin {
-            command,
-            version: match build.commit.as_str() {
-                "" => build.to_string(),
-                commit => format!("{build}, commit {commit}"),
-            },
-            machine: machine(),
-        }
+        let version = match build.commit.as_str() {
+            "" => build.to_string(),
+            commit => format!("{build}, commit {commit}"),
+        };
+        Origin { command, version, machine: machine() }
     }
 
     /// Returns the origin of a verdict that `command` makes here, as its row can keep it: without the commit, which
@@ -79,9 +76,8 @@ impl Origin {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
             Err(e) => return Err(Error::io(path, e, "Check its permissions")),
         };
-        serde_json::from_str(&text).map_err(|e| Error::Content {
-            path: path.to_path_buf(),
-            problem: format!("must be a list of origins ({e}). Delete it; nothing else needs it"),
+        serde_json::from_str(&text).map_err(|e| {
+            files::content(path, format!("must be a list of origins ({e}). Delete it; nothing else needs it"))
         })
     }
 
@@ -96,8 +92,7 @@ impl Origin {
             return Ok(());
         }
         origins.push(self.clone());
-        let text = serde_json::to_string_pretty(&origins)
-            .map_err(|e| Error::Content { path: path.clone(), problem: format!("cannot be written as JSON ({e})") })?;
+        let text = serde_json::to_string_pretty(&origins).map_err(|e| not_json(&path, &e))?;
         let advice = "Choose a folder that you may write with --out";
         super::store::replace(&path, &(text + "\n")).map_err(|e| Error::io(&path, e, advice))
     }
@@ -107,12 +102,9 @@ impl Origin {
 pub fn machine() -> String {
     // Linux names the processor here; on other systems its family is used.
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| {
-        let (key, value) = line.split_once(':')?;
-        (key.trim() == "model name").then(|| value.trim().to_string())
-    });
+    let mut entries = info.lines().filter_map(|line| line.split_once(':'));
+    let name = entries.find(|(key, _)| key.trim() == "model name").map(|(_, value)| value.trim());
     let (family, system) = (std::env::consts::ARCH, std::env::consts::OS);
-    let threads = counted(rayon::current_num_threads() as u64, "thread");
-    let name = name.unwrap_or_else(|| family.to_string());
+    let (name, threads) = (name.unwrap_or(family), counted(rayon::current_num_threads() as u64, "thread"));
     format!("{name}, {threads}, {system} {family}")
 }

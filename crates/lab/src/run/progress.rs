@@ -21,8 +21,7 @@ pub trait Progress: Sync {
     fn line(&self, _line: &str) {}
     /// Shows a line before long work begins.
     fn announce(&self, _line: &str) {}
-    /// Returns `true` if the user has asked to stop. Work that can be resumed then ends after the trials
-    /// under way.
+    /// Returns `true` if the user has asked to stop. Work that can be resumed then ends after the trials under way.
     fn stopped(&self) -> bool {
         false
     }

@@ -12,9 +12,8 @@ use std::fmt::Display;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Largest total memory (bytes) of the trials that run in parallel. A trial that needs a thread's share of it
-/// is large enough to use several threads well, and runs at a theorem's own sizes (1 GB a trial) stay under
-/// 3 GB.
+/// Largest total memory (bytes) of the trials that run in parallel. A trial that needs a thread's share of it is large
+/// enough to use several threads well, and runs at a theorem's own sizes (1 GB a trial) stay under 3 GB.
 const TOGETHER: u64 = 1 << 30;
 
 /// Division of the threads among trials.
@@ -52,12 +51,10 @@ pub fn for_each<T: Sync>(work: &[T], bytes: impl Fn(&T) -> u64, run: impl Fn(&T)
     let room = TOGETHER.min(memory::available().map_or(TOGETHER, |free| free / 2));
     let mut classes: BTreeMap<usize, Vec<&T>> = BTreeMap::new();
     for piece in work {
-        let split = Split::divide(threads, bytes(piece), room);
-        classes.entry(split.workers).or_default().push(piece);
+        classes.entry(Split::divide(threads, bytes(piece), room).workers).or_default().push(piece);
     }
     for (workers, pieces) in classes {
-        let split = Split::at_most(threads, workers.min(pieces.len()));
-        side_by_side(&pieces, split, &run)?;
+        side_by_side(&pieces, Split::at_most(threads, workers.min(pieces.len())), &run)?;
     }
     Ok(())
 }
@@ -171,7 +168,6 @@ mod tests {
             0..20 => Ok(()),
             _ => Err(Error::undefined(x.to_string())),
         };
-        let error = for_each(&work, |_| 0, failing).unwrap_err().to_string();
-        assert_eq!(error, "20");
+        assert_eq!(for_each(&work, |_| 0, failing).unwrap_err().to_string(), "20");
     }
 }

@@ -51,9 +51,7 @@ pub(super) fn duration(seconds: f64) -> String {
     let units = [(365.25 * DAY, "year"), (DAY, "day"), (3600.0, "hour"), (60.0, "minute")];
     // Two of a unit at least, so that rounding changes little.
     match units.iter().find(|(length, _)| seconds >= 2.0 * length) {
-        Some((length, name)) if seconds / length >= 1e4 => {
-            format!("{:.0e} {name}s", seconds / length)
-        }
+        Some((length, name)) if seconds / length >= 1e4 => format!("{:.0e} {name}s", seconds / length),
         Some((length, name)) => format!("{:.0} {name}s", seconds / length),
         None if seconds < 1.0 => format!("{:.0} ms", (1000.0 * seconds).max(1.0)),
         None => format!("{seconds:.0} s"),
@@ -82,8 +80,7 @@ mod tests {
     #[test]
     fn the_first_trials_forecast_the_others() {
         assert_eq!(forecast(1, 10, 20.0), None);
-        let two_at_a_time = forecast(2, 100, 180.0).unwrap();
-        assert_eq!(two_at_a_time, "2 of 100 trials took 3 minutes; the others take about 2 hours");
+        assert_eq!(forecast(2, 100, 180.0).unwrap(), "2 of 100 trials took 3 minutes; the others take about 2 hours");
         assert_eq!(forecast(1, 1, 1e9), None);
     }
 

@@ -45,14 +45,8 @@ pub(super) struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Begins to watch over so many trials of the claim or experiment `id`.
     pub(super) fn new(id: &'a str, trials: u64, progress: &'a dyn Progress) -> Self {
-        Watch {
-            id,
-            progress,
-            trials,
-            started: Instant::now(),
-            begun: AtomicU64::new(0),
-            announced: AtomicBool::new(false),
-        }
+        let (begun, announced) = (AtomicU64::new(0), AtomicBool::new(false));
+        Watch { id, progress, trials, started: Instant::now(), begun, announced }
     }
 
     /// Runs a trial under the watch; `settings` are its parameters as messages show them.

@@ -2,7 +2,7 @@
 
 use super::Expression;
 use crate::run::store::as_number;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use serde_json::{Map, Value};
 
 /// Largest number of cells. With one trial of a millisecond each they take a quarter of an hour, and every
@@ -44,19 +44,17 @@ impl Range {
     fn validate(&self, name: &str) -> Result<()> {
         let mut values = self.values();
         let underflows = self.log && self.to / self.from == 0.0;
-        if underflows || !values.iter().all(|x| x.is_finite()) {
-            let Range { from, to, steps, .. } = self;
-            let shown = format!("{{ from = {from:e}, to = {to:e}, steps = {steps} }}");
-            let requirement = "must have ends whose difference, on a log scale their ratio, is neither infinite nor 0. Write ends \
-                               nearer to each other, or a list";
-            return Err(Error::invalid(name, shown, requirement));
-        }
+        let Range { from, to, steps, .. } = self;
+        let shown = format!("{{ from = {from:e}, to = {to:e}, steps = {steps} }}");
+        let requirement = "must have ends whose difference, on a log scale their ratio, is neither infinite nor 0. \
+                           Write ends nearer to each other, or a list";
+        require(!underflows && values.iter().all(|x| x.is_finite()), name, shown, requirement)?;
         values.sort_by(f64::total_cmp);
         values.dedup();
-        if values.len() as u64 == self.steps {
+        let rounded = values.len();
+        if rounded as u64 == *steps {
             return Ok(());
         }
-        let (Range { from, to, steps, .. }, rounded) = (self, values.len());
         let log = if self.log { ", scale = \"log\"" } else { "" };
         let multiple = self.multiple_of.map_or(String::new(), |m| format!(", multiple_of = {m}"));
         let shown = format!("{{ from = {from}, to = {to}, steps = {steps}{log}{multiple} }}");
@@ -128,20 +126,13 @@ impl Product {
     /// Unknown names in an expression, expressions that depend on each other, a range of which rounding makes two values
     /// equal or whose ends are too far apart, too many combinations.
     pub fn new(axes: &Axes, fixed: &Map<String, Value>) -> Result<Product> {
-        if axes.len() > MAX_AXES {
-            let allowed = format!("must be at most {MAX_AXES} axes");
-            return Err(Error::invalid("axes", axes.len(), allowed));
-        }
+        require(axes.len() <= MAX_AXES, "axes", axes.len(), format!("must be at most {MAX_AXES} axes"))?;
         let order = order_of_expressions(axes, fixed)?;
-        let computed = order.into_iter().map(|(n, e)| (n.to_string(), e.clone()));
-        let computed = computed.collect();
-        let each = axes.iter().map(|(_, axis)| axis.len());
-        let length = each.fold(1, usize::saturating_mul);
-        if length > MAX_CELLS {
-            let allowed = format!("must be at most {MAX_CELLS} cells. Write shorter axes");
-            let counts: Vec<String> = axes.iter().map(|(n, a)| format!("{n}: {}", a.len())).collect();
-            return Err(Error::invalid("axes", counts.join(", "), allowed));
-        }
+        let computed = order.into_iter().map(|(n, e)| (n.to_string(), e.clone())).collect();
+        let length = axes.iter().map(|(_, axis)| axis.len()).fold(1, usize::saturating_mul);
+        let counts: Vec<String> = axes.iter().map(|(n, a)| format!("{n}: {}", a.len())).collect();
+        let allowed = format!("must be at most {MAX_CELLS} cells. Write shorter axes");
+        require(length <= MAX_CELLS, "axes", counts.join(", "), allowed)?;
         for (name, axis) in axes {
             if let Axis::Range(range) = axis {
                 range.validate(name)?;
@@ -177,11 +168,8 @@ impl Product {
     pub fn get(&self, number: usize) -> Result<Map<String, Value>> {
         let mut cell = Map::with_capacity(self.axes.len());
         for (axis, values) in self.axes.iter().enumerate() {
-            let value = match self.place(axis, number) {
-                Some(place) => values.values[place].clone(),
-                // A placeholder keeps the names in their order.
-                None => Value::Null,
-            };
+            // A placeholder keeps the names in their order.
+            let value = self.place(axis, number).map_or(Value::Null, |place| values.values[place].clone());
             cell.insert(values.name.clone(), value);
         }
         for (name, expression) in &self.computed {
@@ -243,14 +231,12 @@ fn evaluate(name: &str, expression: &Expression, cell: &Map<String, Value>, fixe
 
 /// Sorts the expressions so that each follows the ones that it uses.
 fn order_of_expressions<'a>(axes: &'a Axes, fixed: &Map<String, Value>) -> Result<Vec<(&'a str, &'a Expression)>> {
-    let computed = |name: &str| {
-        axes.iter().find_map(|(n, axis)| match axis {
-            Axis::Computed(e) if n == name => Some((n.as_str(), e)),
-            _ => None,
-        })
+    let expression = |(name, axis): &'a (String, Axis)| match axis {
+        Axis::Computed(e) => Some((name.as_str(), e)),
+        _ => None,
     };
-    for (name, axis) in axes {
-        let Axis::Computed(expression) = axis else { continue };
+    let computed: Vec<(&str, &Expression)> = axes.iter().filter_map(expression).collect();
+    for (name, expression) in &computed {
         let known = |n: &str| axes.iter().any(|(a, _)| a == n) || fixed.contains_key(n);
         if let Some(unknown) = expression.names().into_iter().find(|n| !known(n)) {
             let names = axes.iter().map(|(n, _)| n.as_str()).filter(|n| n != name);
@@ -260,15 +246,12 @@ fn order_of_expressions<'a>(axes: &'a Axes, fixed: &Map<String, Value>) -> Resul
             let stop = if problem.ends_with('?') { "" } else { "." };
             let allowed =
                 format!("must use known names; {problem}{stop} An expression may use other axes and what is set");
-            return Err(Error::invalid(name, shown, allowed));
+            return Err(Error::invalid(*name, shown, allowed));
         }
     }
-    let mut order: Vec<(&str, &Expression)> = vec![];
-    let mut path: Vec<&str> = vec![];
-    for (name, axis) in axes {
-        if let Axis::Computed(e) = axis {
-            visit(name, e, &computed, &mut path, &mut order)?;
-        }
+    let (mut path, mut order) = (vec![], vec![]);
+    for &(name, expression) in &computed {
+        visit(name, expression, &computed, &mut path, &mut order)?;
     }
     Ok(order)
 }
@@ -277,7 +260,7 @@ fn order_of_expressions<'a>(axes: &'a Axes, fixed: &Map<String, Value>) -> Resul
 fn visit<'a>(
     name: &'a str,
     expression: &'a Expression,
-    computed: &impl Fn(&str) -> Option<(&'a str, &'a Expression)>,
+    computed: &[(&'a str, &'a Expression)],
     path: &mut Vec<&'a str>,
     order: &mut Vec<(&'a str, &'a Expression)>,
 ) -> Result<()> {
@@ -285,15 +268,13 @@ fn visit<'a>(
         return Ok(());
     }
     if let Some(start) = path.iter().position(|n| *n == name) {
-        let mut circle = path[start..].to_vec();
-        circle.push(name);
         let shown = format!("\"{}\"", expression.text());
-        let allowed = format!("must not depend on itself: {}", circle.join(" -> "));
+        let allowed = format!("must not depend on itself: {} -> {name}", path[start..].join(" -> "));
         return Err(Error::invalid(name, shown, allowed));
     }
     path.push(name);
     for needed in expression.names() {
-        if let Some((needed, e)) = computed(needed) {
+        if let Some(&(needed, e)) = computed.iter().find(|(n, _)| *n == needed) {
             visit(needed, e, computed, path, order)?;
         }
     }
@@ -309,13 +290,11 @@ mod tests {
     use serde_json::json;
 
     fn list(name: &str, values: &[f64]) -> (String, Axis) {
-        let values = values.iter().map(|v| Value::from(*v)).collect();
-        (name.into(), Axis::List(values))
+        (name.into(), Axis::List(values.iter().map(|v| Value::from(*v)).collect()))
     }
 
     fn computed(name: &str, text: &str) -> (String, Axis) {
-        let expression = Expression::parse(name, text).unwrap();
-        (name.into(), Axis::Computed(expression))
+        (name.into(), Axis::Computed(Expression::parse(name, text).unwrap()))
     }
 
     fn fixed() -> Map<String, Value> {
@@ -338,8 +317,7 @@ mod tests {
         // numpy.geomspace(100, 1000, 4): 100, 215.44, 464.16, 1000
         let log = range(100.0, 1000.0, 4, true, None).values();
         assert!((log[1] - 215.443_469_003_188_4).abs() < 1e-10 && log[3] == 1000.0);
-        let even = range(100.0, 1000.0, 4, true, Some(2)).values();
-        assert_eq!(even, [100.0, 216.0, 464.0, 1000.0]);
+        assert_eq!(range(100.0, 1000.0, 4, true, Some(2)).values(), [100.0, 216.0, 464.0, 1000.0]);
     }
 
     #[test]
@@ -397,8 +375,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every combination once, in the order of a nested loop, whatever computed axes stand
-        /// between.
+        /// Every combination once, in the order of a nested loop, whatever computed axes stand between.
         #[test]
         fn cells_are_a_nested_loop(
             a in prop::collection::vec(-5..5i32, 1..5),

@@ -4,7 +4,7 @@
 //! truncate the quotient of whole numbers, which would silently change a parameter. The rules here are those
 //! of Python and of mathematical notation: `-2^2 = -4`, `2^3^2 = 2^9`, `1/2 = 0.5`; `log` is natural.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use std::collections::BTreeSet;
 
 /// Largest depth of nesting, so that no text can exhaust the stack.
@@ -13,11 +13,8 @@ const DEEPEST: usize = 100;
 /// Largest length of an expression, in bytes.
 const LONGEST: usize = 4000;
 
-type Function = fn(f64) -> f64;
-type PairFunction = fn(f64, f64) -> f64;
-
 /// The functions of one argument.
-const FUNCTIONS: [(&str, Function); 10] = [
+const FUNCTIONS: [(&str, fn(f64) -> f64); 10] = [
     ("sqrt", f64::sqrt),
     ("log", f64::ln),
     ("ln", f64::ln),
@@ -31,7 +28,7 @@ const FUNCTIONS: [(&str, Function); 10] = [
 ];
 
 /// The functions of two arguments.
-const PAIRS: [(&str, PairFunction); 2] = [("min", f64::min), ("max", f64::max)];
+const PAIRS: [(&str, fn(f64, f64) -> f64); 2] = [("min", f64::min), ("max", f64::max)];
 
 /// Summary of the grammar for messages, in one line.
 pub const SYNTAX: &str = "numbers, names, pi, + - * / ^, brackets, sqrt log (natural) ln log2 log10 \
@@ -71,23 +68,17 @@ impl Expression {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn parse(name: &str, text: &str) -> Result<Self> {
-        if text.len() > LONGEST {
-            let shown = format!("an expression of {} bytes", text.len());
-            let allowed = format!("must be at most {LONGEST} bytes long");
-            return Err(Error::invalid(name, shown, allowed));
-        }
+        let shown = format!("an expression of {} bytes", text.len());
+        require(text.len() <= LONGEST, name, shown, format!("must be at most {LONGEST} bytes long"))?;
         let mut parser = Parser { rest: text, text, depth: 0 };
         let read = parser.sum().and_then(|root| match parser.peek() {
-            None => Ok(root),
+            None => Ok(Expression { text: text.to_string(), root }),
             Some(_) => Err(parser.expected("an operator, or the end")),
         });
-        match read {
-            Ok(root) => Ok(Expression { text: text.to_string(), root }),
-            Err(problem) => {
-                let allowed = format!("must be an expression; {problem}. It may have {SYNTAX}");
-                Err(Error::invalid(name, format!("\"{text}\""), allowed))
-            }
-        }
+        read.map_err(|problem| {
+            let allowed = format!("must be an expression; {problem}. It may have {SYNTAX}");
+            Error::invalid(name, format!("\"{text}\""), allowed)
+        })
     }
 
     /// Returns the text as written.
@@ -230,18 +221,18 @@ impl Parser<'_> {
     fn bracket(&mut self) -> Parsed {
         self.take(&['(']);
         let inner = self.sum()?;
-        match self.take(&[')']) {
-            Some(_) => Ok(inner),
-            None => Err(self.expected("')'")),
-        }
+        self.closed(inner)
+    }
+
+    /// Consumes the bracket after the last argument.
+    fn closed(&mut self, node: Node) -> Parsed {
+        self.take(&[')']).map(|_| node).ok_or_else(|| self.expected("')'"))
     }
 
     fn number(&mut self) -> Parsed {
         let bytes = self.rest.as_bytes();
-        let digits = |from: usize| {
-            let more = bytes[from..].iter();
-            from + more.take_while(|b| b.is_ascii_digit() || **b == b'.').count()
-        };
+        let digits =
+            |from: usize| from + bytes[from..].iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
         let mut end = digits(0);
         // An exponent needs digits: `2e3` has one, `2e` has none.
         if matches!(bytes.get(end), Some(b'e' | b'E')) {
@@ -280,10 +271,7 @@ impl Parser<'_> {
                 return Err(self.expected("',' and a second argument"));
             }
             let second = self.sum()?;
-            return match self.take(&[')']) {
-                Some(_) => Ok(Node::CallPair(f, Box::new(first), Box::new(second))),
-                None => Err(self.expected("')'")),
-            };
+            return self.closed(Node::CallPair(f, Box::new(first), Box::new(second)));
         }
         // Every message about an expression lists the known functions.
         Err(format!("unknown function '{name}'"))

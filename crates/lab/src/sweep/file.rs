@@ -3,8 +3,9 @@
 use super::axes::{Axis, Range};
 use super::keys::refuse_unknown;
 use super::{Beyond, Expression, Of, Stop, Sweep, Until};
+use crate::run::files::content;
 use crate::run::store::{Manifest, number};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::format::short_lines;
 use attnlab_core::input;
 use attnlab_core::stats::{MAX_TRIALS, Sequence, validate_level};
@@ -27,15 +28,11 @@ impl Sweep {
     /// # Errors
     /// As [`Sweep::read`].
     pub fn parse(text: &str, origin: &Path) -> Result<Self> {
-        let content = |problem: String| Error::Content { path: origin.to_path_buf(), problem };
-        let table: toml::Table = text
-            .parse()
-            .map_err(|e: toml::de::Error| content(format!("must be valid TOML: {}", short_lines(&e.to_string()))))?;
-        let sweep = match as_json(toml::Value::Table(table)) {
-            Value::Object(map) => Self::of_json(map),
-            _ => Ok(Sweep::default()),
-        };
-        let sweep = sweep.map_err(|e| content(e.to_string()))?;
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+            content(origin, format!("must be valid TOML: {}", short_lines(&e.to_string())))
+        })?;
+        let map = table.into_iter().map(|(name, value)| (name, as_json(value))).collect();
+        let sweep = Self::of_json(map).map_err(|e| content(origin, e))?;
         Ok(Sweep { origin: origin.to_path_buf(), ..sweep })
     }
 
@@ -58,17 +55,11 @@ impl Sweep {
             }
         };
         if let Of::Experiment(_) = of {
-            let of_claims = ["level", "beyond_hypotheses", "stop"];
-            if let Some(name) = of_claims.into_iter().find(|n| map.contains_key(*n)) {
+            if let Some(name) = ["level", "beyond_hypotheses", "stop"].into_iter().find(|n| map.contains_key(*n)) {
                 let allowed = "must be left out; it is for claims, and an experiment has no verdict";
                 return Err(Error::invalid(name, &map[name], allowed));
             }
         }
-        let trials = map.get("trials").map(|v| whole("trials", v, 1, MAX_TRIALS));
-        let seed = map.get("seed").map(|v| whole("seed", v, 0, u64::MAX));
-        let level = map.get("level").map(level);
-        let beyond = map.get("beyond_hypotheses").map(beyond);
-        let stop = map.get("stop").map(stop);
         let axes = match map.get("axes") {
             None => vec![],
             Some(axes) => table("axes", axes)?
@@ -76,19 +67,18 @@ impl Sweep {
                 .map(|(name, v)| Ok((name.clone(), axis(name, v)?)))
                 .collect::<Result<_>>()?,
         };
-        let set = map.get("set").map(|set| table("set", set).cloned());
-        let set = set.transpose()?.unwrap_or_default();
+        let set = map.get("set").map(|set| table("set", set).cloned()).transpose()?.unwrap_or_default();
         if let Some((name, _)) = axes.iter().find(|(name, _)| set.contains_key(name)) {
             let allowed = "must be left out; it is an axis too. Keep it in [axes] or in [set]";
             return Err(Error::invalid(format!("set.{name}"), &set[name], allowed));
         }
         Ok(Sweep {
             of,
-            trials: trials.transpose()?,
-            seed: seed.transpose()?.unwrap_or(0),
-            level: level.transpose()?.unwrap_or(DEFAULT_LEVEL),
-            beyond: beyond.transpose()?.unwrap_or_default(),
-            stop: stop.transpose()?,
+            trials: map.get("trials").map(|v| whole("trials", v, 1, MAX_TRIALS)).transpose()?,
+            seed: map.get("seed").map(|v| whole("seed", v, 0, u64::MAX)).transpose()?.unwrap_or(0),
+            level: map.get("level").map(level).transpose()?.unwrap_or(DEFAULT_LEVEL),
+            beyond: map.get("beyond_hypotheses").map(beyond).transpose()?.unwrap_or_default(),
+            stop: map.get("stop").map(stop).transpose()?,
             set,
             axes,
             origin: Manifest::FILE.into(),
@@ -120,8 +110,7 @@ impl Sweep {
             settings.insert("stop".into(), stop);
         }
         settings.insert("set".into(), Value::Object(self.set.clone()));
-        // A list of pairs, because the order of the axes determines that of the cells and JSON objects
-        // have none.
+        // A list of pairs, because the order of the axes determines that of the cells and JSON objects have none.
         let pair = |(name, axis): &(String, Axis)| json!([name, axis_json(axis)]);
         settings.insert(AXES.into(), self.axes.iter().map(pair).collect());
         settings
@@ -141,17 +130,13 @@ impl Sweep {
                 _ => Some(Value::Null),
             };
             if before.is_some() {
-                return Err(Error::Content {
-                    path: Manifest::FILE.into(),
-                    problem: format!("{AXES} holds {pair}: must be pairs of a name and its values, each once"),
-                });
+                let problem = format!("{AXES} holds {pair}: must be pairs of a name and its values, each once");
+                return Err(content(Manifest::FILE, problem));
             }
         }
         settings.insert("axes".into(), Value::Object(axes));
         settings.insert("seed".into(), manifest.seed.into());
-        let sweep = Self::of_json(settings)
-            .map_err(|e| Error::Content { path: Manifest::FILE.into(), problem: e.to_string() })?;
-        Ok(Some(sweep))
+        Self::of_json(settings).map(Some).map_err(|e| content(Manifest::FILE, e))
     }
 }
 
@@ -186,10 +171,7 @@ fn as_json(value: toml::Value) -> Value {
         toml::Value::Boolean(b) => b.into(),
         toml::Value::Datetime(time) => time.to_string().into(),
         toml::Value::Array(items) => items.into_iter().map(as_json).collect(),
-        toml::Value::Table(table) => {
-            let pairs = table.into_iter().map(|(name, v)| (name, as_json(v)));
-            Value::Object(pairs.collect())
-        }
+        toml::Value::Table(table) => Value::Object(table.into_iter().map(|(name, v)| (name, as_json(v))).collect()),
     }
 }
 
@@ -233,28 +215,24 @@ fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
     };
     let end = |key: &str| -> Result<f64> {
         let value = need(key)?;
-        let finite = || Error::invalid(of(key), value, "must be a finite number");
-        value.as_f64().ok_or_else(finite)
+        value.as_f64().ok_or_else(|| Error::invalid(of(key), value, "must be a finite number"))
     };
     let most = super::axes::MAX_CELLS as u64;
     let (from, to) = (end("from")?, end("to")?);
     let steps = whole(&of("steps"), need("steps")?, 2, most)?;
-    let log = match given.get("scale").map(|v| word(&of("scale"), v)).transpose()? {
-        None => false,
-        Some(scale) if scale == "linear" => false,
-        Some(scale) if scale == "log" => true,
+    let log = match given.get("scale").map(|v| word(&of("scale"), v)).transpose()?.as_deref() {
+        None | Some("linear") => false,
+        Some("log") => true,
         Some(scale) => {
-            let shown = format!("\"{scale}\"");
-            return Err(Error::invalid(of("scale"), shown, "must be \"linear\" or \"log\""));
+            return Err(Error::invalid(of("scale"), format!("\"{scale}\""), "must be \"linear\" or \"log\""));
         }
     };
     if log && !(from > 0.0 && to > 0.0) {
         let (key, value) = if from > 0.0 { ("to", to) } else { ("from", from) };
         return Err(Error::invalid(of(key), value, "must be > 0 on a log scale"));
     }
-    let multiple_of = given.get("multiple_of");
-    let multiple_of = multiple_of.map(|v| whole(&of("multiple_of"), v, 1, u64::MAX));
-    Ok(Range { from, to, steps, log, multiple_of: multiple_of.transpose()? })
+    let multiple_of = given.get("multiple_of").map(|v| whole(&of("multiple_of"), v, 1, u64::MAX)).transpose()?;
+    Ok(Range { from, to, steps, log, multiple_of })
 }
 
 /// Value of `stop.until`.
@@ -281,34 +259,26 @@ fn stop(value: &Value) -> Result<Stop> {
             Until::Width(number.ok_or_else(|| Error::invalid("stop.width", shown(), allowed))?)
         }
     };
-    if let Some(rule) = given.get("rule")
-        && rule != Sequence::NAME
-    {
-        let allowed = format!("must be \"{}\"", Sequence::NAME);
-        return Err(Error::invalid("stop.rule", rule, allowed));
+    if let Some(rule) = given.get("rule") {
+        require(rule == Sequence::NAME, "stop.rule", rule, format!("must be \"{}\"", Sequence::NAME))?;
     }
-    let every = given.get("every").map(|v| whole("stop.every", v, 1, MAX_TRIALS));
-    Ok(Stop { until, every: every.transpose()?.unwrap_or(10) })
+    let every = given.get("every").map(|v| whole("stop.every", v, 1, MAX_TRIALS)).transpose()?.unwrap_or(10);
+    Ok(Stop { until, every })
 }
 
 fn beyond(value: &Value) -> Result<Beyond> {
-    let name = word("beyond_hypotheses", value)?;
-    Beyond::ALL.into_iter().find(|b| b.name() == name).ok_or_else(|| {
-        let allowed = "must be \"mark\", \"judge\" or \"skip\"";
-        Error::invalid("beyond_hypotheses", value, allowed)
-    })
+    let allowed = "must be \"mark\", \"judge\" or \"skip\"";
+    Beyond::parse(&word("beyond_hypotheses", value)?).map_err(|_| Error::invalid("beyond_hypotheses", value, allowed))
 }
 
 fn level(value: &Value) -> Result<f64> {
     let allowed = "must be a number in (0, 1), such as 0.95";
-    let level = value.as_f64();
-    let level = level.ok_or_else(|| Error::invalid("level", value, allowed))?;
+    let level = value.as_f64().ok_or_else(|| Error::invalid("level", value, allowed))?;
     validate_level(level).map(|()| level)
 }
 
 fn word(name: &str, value: &Value) -> Result<String> {
-    let text = value.as_str().map(String::from);
-    text.ok_or_else(|| Error::invalid(name, value, "must be a text in quotes"))
+    value.as_str().map(String::from).ok_or_else(|| Error::invalid(name, value, "must be a text in quotes"))
 }
 
 fn table<'a>(name: &str, value: &'a Value) -> Result<&'a Map<String, Value>> {

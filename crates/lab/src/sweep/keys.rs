@@ -134,8 +134,7 @@ pub const KEYS: &[Key] = &[
 /// # Errors
 /// [`Error::Unknown`] with the nearest known keys.
 pub fn refuse_unknown(table: &str, given: &Map<String, Value>) -> Result<()> {
-    let of_table = KEYS.iter().filter(|k| k.table == table);
-    let mut known: Vec<&str> = of_table.map(|k| k.name).collect();
+    let mut known: Vec<&str> = KEYS.iter().filter(|k| k.table == table).map(|k| k.name).collect();
     if table.is_empty() {
         known.extend(["axes", "set", "stop"]);
     }

@@ -2,8 +2,7 @@
 
 use super::{CellMark, Plan, Product};
 use crate::claim::{Claim, VerdictKind};
-use crate::figure;
-use crate::figure::{Cell, Contour, Figure, Heat, Marker, Panel, Point, Series, Stroke};
+use crate::figure::{self, Cell, Contour, Figure, Heat, Marker, Panel, Point, Series, Stroke};
 use crate::run::store::as_number;
 use attnlab_core::error::Result;
 use serde_json::Value;
@@ -37,17 +36,15 @@ const POINTS: usize = 2000;
 /// Largest number of panels of all figures together.
 const ALL_PANELS: usize = 48;
 
-/// Draws maps over the two numeric axes with the most values, with a panel for every combination of the
-/// others. With one numeric axis it draws curves; with none, or for a plan that is not a sweep over a claim,
-/// it returns no figure. `cells` are the marks of all cells, in their order. The captions say what is left out of
-/// very large sweeps.
+/// Draws maps over the two numeric axes with the most values, with a panel for every combination of the others. With
+/// one numeric axis it draws curves; with none, or for a plan that is not a sweep over a claim, it returns no figure.
+/// `cells` are the marks of all cells, in their order. The captions say what is left out of very large sweeps.
 ///
 /// # Errors
 /// A combination that cannot be computed.
 pub fn figures(plan: &Plan, cells: &[CellMark]) -> Result<Vec<Figure>> {
     let (Some((claim, _)), Some(product)) = (plan.claim(), plan.product()) else { return Ok(vec![]) };
-    let axes = (0..product.axes()).filter_map(|axis| Free::new(product, axis));
-    let varying: Vec<Free> = axes.collect();
+    let varying: Vec<Free> = (0..product.axes()).filter_map(|axis| Free::new(product, axis)).collect();
     let numeric = longest(&varying);
     let others: Vec<usize> =
         varying.iter().map(|free| free.axis).filter(|axis| numeric.iter().all(|used| used.axis != *axis)).collect();
@@ -58,14 +55,12 @@ pub fn figures(plan: &Plan, cells: &[CellMark]) -> Result<Vec<Figure>> {
         [x] => {
             let x = x.thinned(POINTS, &mut left_out);
             let groups = grouped(product, cells, &[&x], &others, ALL_PANELS * CURVES);
-            let panel = |groups: &[Group]| curves(&story, &x, groups);
-            (groups.0.chunks(CURVES).map(panel).collect(), groups.1)
+            (groups.0.chunks(CURVES).map(|groups| curves(&story, &x, groups)).collect(), groups.1)
         }
         [x, y, ..] => {
             let [x, y] = [x, y].map(|axis| axis.thinned(SHOWN, &mut left_out));
             let groups = grouped(product, cells, &[&x, &y], &others, ALL_PANELS);
-            let map = |group: &Group| map(&story, &x, &y, group);
-            (groups.0.iter().map(map).collect(), groups.1)
+            (groups.0.iter().map(|group| map(&story, &x, &y, group)).collect(), groups.1)
         }
     };
     if groups > 0 {
@@ -89,11 +84,10 @@ impl<'a> Free<'a> {
     fn new(product: &'a Product, axis: usize) -> Option<Self> {
         let values = product.values(axis);
         let placed = |(place, value): (usize, &Value)| Some((as_number(value)?, place));
-        let numbers: Option<Vec<(f64, usize)>> = values.iter().enumerate().map(placed).collect();
-        let numbers = numbers.map(|mut all| {
-            all.sort_by(|a, b| a.0.total_cmp(&b.0));
-            all
-        });
+        let mut numbers: Option<Vec<(f64, usize)>> = values.iter().enumerate().map(placed).collect();
+        if let Some(numbers) = &mut numbers {
+            numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
+        }
         (values.len() > 1).then_some(Free { axis, name: product.name(axis), values: numbers })
     }
 
@@ -191,10 +185,10 @@ fn grouped(
             groups.push(Group { title: others.iter().map(of).collect::<Vec<_>>().join(", "), cells: vec![None; size] });
             groups.len() - 1
         });
-        let at = drawn.iter().zip(&ranks).try_fold(0, |at, (free, ranks)| {
-            let value = product.place(free.axis, number)?;
-            Some(at * free.length() + ranks[value]?)
-        });
+        let at = drawn
+            .iter()
+            .zip(&ranks)
+            .try_fold(0, |at, (free, ranks)| Some(at * free.length() + ranks[product.place(free.axis, number)?]?));
         if let (Some(group), Some(at)) = (groups.get_mut(group), at) {
             group.cells[at] = Some(*cell);
         }
@@ -218,8 +212,7 @@ fn titled(product: &Product, axis: usize, number: usize) -> String {
 
 /// Formats a number of a title with four digits.
 fn short(x: f64) -> String {
-    let rounded: f64 = format!("{x:.3e}").parse().unwrap_or(x);
-    rounded.to_string()
+    format!("{x:.3e}").parse().unwrap_or(x).to_string()
 }
 
 /// Texts that all panels share.
@@ -264,8 +257,7 @@ impl Story {
     fn figures(&self, panels: Vec<Panel>, left_out: &[String]) -> Vec<Figure> {
         let many = panels.len() > PANELS;
         let name = self.id.replace('.', "_");
-        let cells = panels.iter().filter_map(|p| p.heat.as_ref());
-        let map = cells.map(|heat| heat.x.len() * heat.y.len()).max();
+        let map = panels.iter().filter_map(|p| p.heat.as_ref()).map(|heat| heat.x.len() * heat.y.len()).max();
         let figure = |(i, panels): (usize, &[Panel])| {
             let name = if many { format!("{name}_{}", i + 1) } else { name.clone() };
             Figure::fitting(name, &self.title, 3, panels.to_vec()).captioned(self.caption(map, left_out))
@@ -310,23 +302,19 @@ fn map(story: &Story, x: &Free, y: &Free, group: &Group) -> Panel {
     let heat = Heat::over(&xs, &ys, story.quantity(), cell).explained(&story.interval, "inconclusive");
     let margins =
         Heat::over(&xs, &ys, figure::Axis::default(), |i, j| Cell::of(find(i, j).map_or(f64::NAN, |cell| cell.margin)));
-    let border = margins.contour("hypotheses", &[0.0]);
-    let mut contours = vec![border.drawn(Stroke::Solid, STATED)];
-    contours.retain(crosses);
+    let mut contours = vec![margins.contour("hypotheses", &[0.0]).drawn(Stroke::Solid, STATED)];
     if story.probability {
         contours.push(heat.contour("half of the trials hold", &[0.5]));
-        contours.retain(crosses);
     }
     let dense = is_dense(xs.len() * ys.len());
     if dense {
         for (verdict, _, stroke) in SIGNS {
             let share = |i, j| Cell::of(find(i, j).map_or(f64::NAN, |c| f64::from(c.verdict == verdict)));
             let indicator = Heat::over(&xs, &ys, figure::Axis::default(), share);
-            let border = indicator.contour(format!("border of {}", verdict.name()), &[0.5]);
-            contours.push(border.drawn(stroke, VERDICT));
+            contours.push(indicator.contour(format!("border of {}", verdict.name()), &[0.5]).drawn(stroke, VERDICT));
         }
-        contours.retain(crosses);
     }
+    contours.retain(crosses);
     let mut panel = Panel::new(&group.title, x.axis(), y.axis()).coloured(heat);
     panel.contours = contours;
     for (verdict, marker, _) in SIGNS.into_iter().filter(|_| !dense) {

@@ -53,13 +53,9 @@ pub fn merge_rows(
     };
     let plan = Plan::of_manifest(&manifest, catalogue)?;
     let cells = Some(plan.cells.table().clone());
-    let frame = Frame { manifest: &plan.manifest, cells: cells.clone() };
-    let rows = Stored::scan(all_row_files(&paths)?, &frame)?;
+    let rows = Stored::scan(all_row_files(&paths)?, &Frame { manifest: &plan.manifest, cells: cells.clone() })?;
     plan.with_grid(|grid| grid.ensure_complete(&rows, paths[0]))?;
-    let mut origins = vec![];
-    for folder in &paths {
-        origins.extend(Origin::read(folder)?);
-    }
+    let origins = paths.iter().map(|folder| Origin::read(folder)).collect::<Result<Vec<_>>>()?.concat();
     let force = options.force && !is_among(out, &paths);
     let opening = Opening { force, mix_builds: options.mix_builds, cells, ..Opening::default() };
     let store = Store::open(out, &plan.manifest, &opening)?;

@@ -1,9 +1,8 @@
 //! Sweeps: runs of a claim or an experiment over every combination of some axes.
 //!
-//! A [`Sweep`] is a TOML file ([`schema()`] prints every key). It becomes a [`Plan`], whose cells ×
-//! trials are a [`Grid`](crate::run::grid::Grid): rows in a folder, resumable and shardable.
-//! [`merge`] makes one canonical folder of the shards' folders, byte for byte that of a single run;
-//! [`summarise`] judges every cell from the rows alone.
+//! A [`Sweep`] is a TOML file ([`schema()`] prints every key). It becomes a [`Plan`], whose cells × trials are a
+//! [`Grid`](crate::run::grid::Grid): rows in a folder, resumable and shardable. [`merge`] makes one canonical folder of
+//! the shards' folders, byte for byte that of a single run; [`summarise`] judges every cell from the rows alone.
 //!
 //! ```
 //! use attnlab_lab::{catalogue::{Catalogue, Room}, run::{Silent, grid::GridOptions}, sweep, toy};
@@ -47,6 +46,7 @@ use crate::run::grid::{Finished, GridOptions};
 use crate::run::store::{self, Store, Stored};
 use attnlab_core::error::Result;
 use attnlab_core::input::Inputs;
+use attnlab_core::named;
 use attnlab_core::stats::Sequence;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -95,19 +95,7 @@ pub enum Beyond {
     Skip,
 }
 
-impl Beyond {
-    /// All treatments.
-    pub const ALL: [Beyond; 3] = [Beyond::Mark, Beyond::Judge, Beyond::Skip];
-
-    /// Returns the name in sweep files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Beyond::Mark => "mark",
-            Beyond::Judge => "judge",
-            Beyond::Skip => "skip",
-        }
-    }
-}
+named!(Beyond, "treatment": Mark = "mark", Judge = "judge", Skip = "skip");
 
 /// Stopping rule by the confidence sequence [`Sequence`]: a cell stops at the first multiple of `every`
 /// trials at which the interval of its probability is as `until` says. It depends only on the
@@ -146,17 +134,12 @@ impl Stop {
 impl Sweep {
     /// Describes the rule for the number of trials of a cell, for rows and summaries.
     pub fn budget(&self) -> String {
-        match self.stop {
-            None => "fixed".into(),
-            Some(Stop { until, every }) => {
-                let rule = Sequence::NAME;
-                let until = match until {
-                    Until::Width(width) => format!("width <= {width}"),
-                    Until::Decided => "until decided".to_string(),
-                };
-                format!("{rule} confidence sequence, {until}, looked at every {every} trials")
-            }
-        }
+        let Some(Stop { until, every }) = self.stop else { return "fixed".into() };
+        let until = match until {
+            Until::Width(width) => format!("width <= {width}"),
+            Until::Decided => "until decided".to_string(),
+        };
+        format!("{} confidence sequence, {until}, looked at every {every} trials", Sequence::NAME)
     }
 }
 
@@ -171,8 +154,7 @@ pub fn write_results(plan: &Plan, stored: &Stored, folder: &Path) -> Result<(Vec
         return Ok((cells, vec![]));
     }
     let _owner = Store::share(folder, &plan.manifest)?;
-    let maps = figures(plan, &cells)?;
-    let pictures = figure::write_all(&maps, folder)?;
+    let pictures = figure::write_all(&figures(plan, &cells)?, folder)?;
     Ok((cells, pictures))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::claim::{Outcome, Relation, Witness};
 use crate::run::Row;
+use crate::run::files::content;
 use crate::run::store::{as_number, number};
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -12,34 +13,21 @@ const UNINFORMATIVE: &str = "uninformative";
 /// Converts an outcome to the data of a row: "kind" (`event`, `gap`, `value` or `uninformative`), "holds"
 /// where a trial holds or fails, the numbers, and the "witness".
 pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
-    let mut data = Map::new();
-    let mut put = |name: &str, value: Value| data.insert(name.to_string(), value);
-    match outcome {
-        Outcome::Event { .. } => {
-            put("kind", "event".into());
-        }
+    let (kind, entries) = match outcome {
+        Outcome::Event { .. } => ("event", vec![]),
         Outcome::Gap { lhs, rhs, tol, relation, .. } => {
-            put("kind", "gap".into());
-            put("lhs", number(*lhs));
-            put("rhs", number(*rhs));
-            put("tol", number(*tol));
-            put("relation", json!(relation));
+            let sides = [("lhs", lhs), ("rhs", rhs), ("tol", tol)].map(|(name, side)| (name, number(*side)));
+            ("gap", sides.into_iter().chain([("relation", json!(relation))]).collect())
         }
-        Outcome::Value { value, .. } => {
-            put("kind", "value".into());
-            put("value", number(*value));
-        }
+        Outcome::Value { value, .. } => ("value", vec![("value", number(*value))]),
         Outcome::Uninformative { reason, numerical, .. } => {
-            put("kind", UNINFORMATIVE.into());
-            put("reason", reason.clone().into());
-            put("numerical", (*numerical).into());
+            (UNINFORMATIVE, vec![("reason", reason.clone().into()), ("numerical", (*numerical).into())])
         }
-    }
-    if let Some(holds) = outcome.holds() {
-        put("holds", holds.into());
-    }
-    put("witness", Value::Object(outcome.witness().clone()));
-    data
+    };
+    let holds = outcome.holds().map(|holds| ("holds", holds.into()));
+    let witness = ("witness", Value::Object(outcome.witness().clone()));
+    let data = std::iter::once(("kind", kind.into())).chain(entries).chain(holds).chain([witness]);
+    data.map(|(name, value)| (name.to_string(), value)).collect()
 }
 
 /// Restores the outcome that [`data_of`] wrote.
@@ -47,10 +35,8 @@ pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
 /// # Errors
 /// When the row does not hold an outcome of a claim.
 pub fn outcome_of(row: &Row) -> Result<Outcome> {
-    read(&row.data).ok_or_else(|| Error::Content {
-        path: format!("row of {} (cell {}, trial {})", row.id, row.cell, row.trial).into(),
-        problem: "it holds no outcome of a claim".into(),
-    })
+    let place = || format!("row of {} (cell {}, trial {})", row.id, row.cell, row.trial);
+    read(&row.data).ok_or_else(|| content(place(), "it holds no outcome of a claim"))
 }
 
 fn read(data: &Map<String, Value>) -> Option<Outcome> {
@@ -58,13 +44,10 @@ fn read(data: &Map<String, Value>) -> Option<Outcome> {
     let float = |name: &str| as_number(data.get(name)?);
     Some(match data.get("kind")?.as_str()? {
         "event" => Outcome::Event { holds: data.get("holds")?.as_bool()?, witness },
-        "gap" => Outcome::Gap {
-            lhs: float("lhs")?,
-            rhs: float("rhs")?,
-            tol: float("tol")?,
-            relation: serde_json::from_value::<Relation>(data.get("relation")?.clone()).ok()?,
-            witness,
-        },
+        "gap" => {
+            let relation = serde_json::from_value::<Relation>(data.get("relation")?.clone()).ok()?;
+            Outcome::Gap { lhs: float("lhs")?, rhs: float("rhs")?, tol: float("tol")?, relation, witness }
+        }
         "value" => Outcome::Value { value: float("value")?, witness },
         UNINFORMATIVE => Outcome::Uninformative {
             reason: data.get("reason")?.as_str()?.to_string(),
@@ -84,10 +67,8 @@ pub fn held(data: &Map<String, Value>) -> Result<Option<bool>> {
         return Ok(None);
     }
     let holds = data.get("holds").and_then(Value::as_bool);
-    holds.map(Some).ok_or_else(|| {
-        let problem = "the trials of this claim do not hold or fail. Write the sweep without [stop]";
-        Error::undefined(problem)
-    })
+    let problem = "the trials of this claim do not hold or fail. Write the sweep without [stop]";
+    holds.map(Some).ok_or_else(|| Error::undefined(problem))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use super::outcome::{data_of, held};
 use super::{Axis, Beyond, Of, Sweep};
 use crate::catalogue::Catalogue;
 use crate::claim::{Claim, Promise};
-use crate::experiment;
-use crate::experiment::{Entry, Experiment};
+use crate::experiment::{self, Entry, Experiment};
+use crate::run::files::content;
 use crate::run::grid::{Cell, Cells, Grid, Stopping};
 use crate::run::store::{CellKey, Manifest, Stored};
 use crate::run::{Row, check, time};
@@ -60,15 +60,12 @@ impl Plan {
     pub fn new(sweep: &Sweep, catalogue: &Catalogue) -> Result<Plan> {
         let plan = match &sweep.of {
             Of::Claim(id) => catalogue.claim(id).and_then(|claim| of_claim(sweep, claim)),
-            Of::Experiment(id) => {
-                let entry = catalogue.experiment(id);
-                entry.and_then(|entry| of_experiment(sweep, entry))
-            }
+            Of::Experiment(id) => catalogue.experiment(id).and_then(|entry| of_experiment(sweep, entry)),
         };
         plan.map_err(|e| match e {
             // Lack of memory is not an error of the file.
             Error::Memory { .. } => e,
-            e => Error::Content { path: sweep.origin.clone(), problem: e.to_string() },
+            e => content(&sweep.origin, e),
         })
     }
 
@@ -84,14 +81,12 @@ impl Plan {
                      --catalogue FILE.py .. (the command of the Python package), or run the file in Python",
                     manifest.id
                 );
-                return Err(Error::Content { path: Manifest::FILE.into(), problem });
+                return Err(content(Manifest::FILE, problem));
             }
             let mut plan = Self::new(&sweep, catalogue)?;
             if let Some(found) = manifest.difference(&plan.manifest) {
-                return Err(Error::Content {
-                    path: Manifest::FILE.into(),
-                    problem: format!("it describes {found}: it was changed by hand or written by another version"),
-                });
+                let problem = format!("it describes {found}: it was changed by hand or written by another version");
+                return Err(content(Manifest::FILE, problem));
             }
             // The builds are those of its rows.
             plan.manifest = manifest.clone();
@@ -129,12 +124,10 @@ impl Plan {
 
     /// Returns the experiment; None if this is a sweep.
     pub fn experiment(&self) -> Option<&dyn Experiment> {
-        match &self.work {
-            Work::Experiments(pieces) => match &pieces[..] {
-                [piece] if piece.label.is_empty() => Some(&*piece.experiment),
-                _ => None,
-            },
-            Work::Claim(_) => None,
+        let Work::Experiments(pieces) = &self.work else { return None };
+        match &pieces[..] {
+            [piece] if piece.label.is_empty() => Some(&*piece.experiment),
+            _ => None,
         }
     }
 
@@ -150,11 +143,8 @@ impl Plan {
             Work::Claim(_) => &[],
         };
         pieces.iter().map(|piece| {
-            Ok(Part {
-                experiment: &*piece.experiment,
-                label: &piece.label,
-                rows: stored.rows_between(piece.cells.clone())?,
-            })
+            let rows = stored.rows_between(piece.cells.clone())?;
+            Ok(Part { experiment: &*piece.experiment, label: &piece.label, rows })
         })
     }
 
@@ -165,8 +155,7 @@ impl Plan {
     /// Those of the experiment, with the values of the axes.
     pub fn ready(&self) -> Result<()> {
         let Work::Experiments(pieces) = &self.work else { return Ok(()) };
-        let ready = |piece: &Piece| piece.experiment.ready().map_err(|e| e.during(&piece.label));
-        pieces.iter().try_for_each(ready)
+        pieces.iter().try_for_each(|piece| piece.experiment.ready().map_err(|e| e.during(&piece.label)))
     }
 
     /// Calls `then` with the grid of this plan.
@@ -183,8 +172,7 @@ impl Plan {
                     manifest,
                     cells,
                     trial: &|place, cell, streams, context| {
-                        let experiment = &pieces[owner[place]].experiment;
-                        experiment.trial_at(&cell.params, streams, context)
+                        pieces[owner[place]].experiment.trial_at(&cell.params, streams, context)
                     },
                     stopping: None,
                 })
@@ -193,10 +181,7 @@ impl Plan {
                 let ClaimCells { claim, sweep, .. } = &**made;
                 let budget = sweep.budget();
                 let enough = |place, held, trials| match sweep.stop {
-                    Some(stop) => {
-                        let params = self.cells.get(place)?.params;
-                        stop.enough(&**claim, &params, (held, trials), sweep.level)
-                    }
+                    Some(stop) => stop.enough(&**claim, &self.cells.get(place)?.params, (held, trials), sweep.level),
                     None => Ok(false),
                 };
                 let stopping = sweep.stop.map(|stop| Stopping { every: stop.every, holds: &held, enough: &enough });
@@ -204,8 +189,7 @@ impl Plan {
                     manifest,
                     cells,
                     trial: &|_, cell, streams, _| {
-                        let outcome = check::trial(&**claim, &cell.params, streams)?;
-                        let mut data = data_of(&outcome);
+                        let mut data = data_of(&check::trial(&**claim, &cell.params, streams)?);
                         data.insert("budget".into(), budget.clone().into());
                         Ok(data)
                     },
@@ -282,16 +266,8 @@ impl ClaimCells {
         let (sweep, claim) = (&self.sweep, &*self.claim);
         let params = Params::resolve(&self.schema, set)?;
         let skipped = sweep.beyond == Beyond::Skip && claim.hypotheses(&params).iter().any(|h| !h.holds);
-        Ok(Cell {
-            shown: with_axes(params.as_json(), axes),
-            trials: match (skipped, sweep.trials) {
-                (true, _) => 0,
-                (false, Some(trials)) => trials,
-                (false, None) => claim.default_trials(&params),
-            },
-            memory: claim.memory(&params),
-            params,
-        })
+        let trials = if skipped { 0 } else { sweep.trials.unwrap_or_else(|| claim.default_trials(&params)) };
+        Ok(Cell { shown: with_axes(params.as_json(), axes), trials, memory: claim.memory(&params), params })
     }
 
     /// Refuses trials that cannot be judged or that take too long.
@@ -337,13 +313,11 @@ fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {
     ensure_held(combinations.product.len())?;
     for number in 0..combinations.product.len() {
         let (shown, set) = combinations.get(number)?;
-        let built = configured(sweep, entry, &set, &defaults);
-        let experiment = built.map_err(|e| in_cell(&shown, e))?;
+        let experiment = configured(sweep, entry, &set, &defaults).map_err(|e| in_cell(&shown, e))?;
         let added = experiment::cells(&*experiment).map_err(|e| in_cell(&shown, e))?;
         let from = cells.len();
         ensure_held(from + added.len())?;
-        let scalars = shown.clone().into_iter().filter(|(_, v)| !v.is_array());
-        let scalars: Map<String, Value> = scalars.collect();
+        let scalars: Map<String, Value> = shown.clone().into_iter().filter(|(_, v)| !v.is_array()).collect();
         cells.extend(added.into_iter().map(|cell| Cell { shown: with_axes(&cell.shown, scalars.clone()), ..cell }));
         pieces.push(Piece { experiment, label: pairs(&shown).replace(" = ", "="), cells: from..cells.len() });
     }
@@ -367,8 +341,7 @@ fn configured(
     }
     for (name, value) in set {
         let value = like(value, defaults.get(name).unwrap_or(&Value::Null));
-        let value = toml::Value::try_from(value).map_err(no_toml)?;
-        settings.insert(name.clone(), value);
+        settings.insert(name.clone(), toml::Value::try_from(value).map_err(no_toml)?);
     }
     entry.configure(false, None, &settings)
 }
@@ -383,10 +356,7 @@ fn like(value: &Value, default: &Value) -> Value {
         }
         (Value::Array(items), alone) => vec![like(alone, items.first().unwrap_or(&Value::Null))].into(),
         (Value::Number(is), Value::Number(given)) if is.is_u64() && given.is_f64() => {
-            match given.as_f64().and_then(whole) {
-                Some(n) => n.into(),
-                None => value.clone(),
-            }
+            given.as_f64().and_then(whole).map_or_else(|| value.clone(), Value::from)
         }
         _ => value.clone(),
     }
@@ -419,15 +389,12 @@ impl Combinations {
 impl Sweep {
     /// Combines the axes. A name that is not `known` must be used by an expression.
     fn combinations(&self, what: &'static str, known: &[&str], defaults: Map<String, Value>) -> Result<Combinations> {
-        let used: BTreeSet<&str> = self
-            .axes
-            .iter()
-            .filter_map(|(_, axis)| match axis {
-                Axis::Computed(expression) => Some(expression.names()),
-                _ => None,
-            })
-            .flatten()
-            .collect();
+        let mut used: BTreeSet<&str> = BTreeSet::new();
+        for (_, axis) in &self.axes {
+            if let Axis::Computed(expression) = axis {
+                used.extend(expression.names());
+            }
+        }
         let mut names = self.axes.iter().map(|(n, _)| n).chain(self.set.keys());
         let fits = |n: &&String| known.contains(&n.as_str()) || used.contains(n.as_str());
         if let Some(stray) = names.find(|n| !fits(n)) {
@@ -436,11 +403,8 @@ impl Sweep {
         let mut fixed = defaults;
         fixed.retain(|name, _| !self.axes.iter().any(|(axis, _)| axis == name));
         fixed.extend(self.set.clone());
-        Ok(Combinations {
-            product: Product::new(&self.axes, &fixed)?,
-            set: self.set.clone(),
-            known: known.iter().map(|name| (*name).to_string()).collect(),
-        })
+        let known = known.iter().map(|name| (*name).to_string()).collect();
+        Ok(Combinations { product: Product::new(&self.axes, &fixed)?, set: self.set.clone(), known })
     }
 }
 
@@ -456,6 +420,6 @@ fn with_axes(parameters: &Map<String, Value>, axes: Map<String, Value>) -> Map<S
 fn in_cell(shown: &Map<String, Value>, error: Error) -> Error {
     match error {
         Error::Memory { .. } => error,
-        error => Error::Content { path: format!("cell ({})", pairs(shown)).into(), problem: error.to_string() },
+        error => content(format!("cell ({})", pairs(shown)), error),
     }
 }

@@ -1,9 +1,8 @@
 //! Summary of a sweep over a claim: one judgement per cell, computed from rows alone.
 
 use super::{Beyond, Plan, Sweep, outcome_of};
-use crate::claim::evidence;
 use crate::claim::verdict::judge_events;
-use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, VerdictKind, Witness};
+use crate::claim::{Claim, Hypothesis, Kind, Outcome, Params, VerdictKind, Witness, evidence};
 use crate::run::Row;
 use crate::run::check::{Assessment, assess};
 use crate::run::files;
@@ -65,13 +64,9 @@ pub struct CellSummary {
 impl CellSummary {
     /// Returns what the tables and maps of a sweep need of the cell.
     pub fn mark(&self) -> CellMark {
-        let margins = self.hypotheses.iter().map(|h| h.margin);
-        CellMark {
-            trials: self.trials,
-            estimate: self.estimate,
-            verdict: self.verdict,
-            margin: margins.fold(f64::NAN, f64::min),
-        }
+        let CellSummary { trials, estimate, verdict, .. } = *self;
+        let margin = self.hypotheses.iter().map(|h| h.margin).fold(f64::NAN, f64::min);
+        CellMark { trials, estimate, verdict, margin }
     }
 }
 
@@ -128,60 +123,46 @@ pub fn for_each_summary(plan: &Plan, stored: &Stored, mut then: impl FnMut(CellS
 fn summary(plan: &Plan, claim: &dyn Claim, sweep: &Sweep, place: usize, rows: &[Row]) -> Result<CellSummary> {
     let cell = plan.cells.get(place)?;
     let outcomes = rows.iter().map(outcome_of).collect::<Result<Vec<_>>>()?;
-    let judged_cell = judged(claim, sweep, &cell.params, &outcomes)?;
+    let (assessment, is_informative) = judged(claim, sweep, &cell.params, &outcomes)?;
     let sheet = claim.sheet();
     Ok(CellSummary {
         claim: sheet.id.clone(),
         cell: cell_name(plan.cells.keys()[place].hash),
         parameters: cell.shown,
-        hypotheses: judged_cell.assessment.hypotheses,
+        hypotheses: assessment.hypotheses,
         beyond_hypotheses: sweep.beyond.name(),
         kind: sheet.kind,
         trials: outcomes.len() as u64,
         budget: sweep.budget(),
-        failures: judged_cell.assessment.failures,
-        estimate: Some(judged_cell.assessment.estimate).filter(|_| judged_cell.is_informative),
-        verdict: judged_cell.assessment.verdict,
-        expected: judged_cell.assessment.expected,
-        witness: judged_cell.assessment.witness,
-        p_value: judged_cell.assessment.p_value,
-        informative: judged_cell.assessment.informative,
-        uninformative: judged_cell.assessment.uninformative,
+        failures: assessment.failures,
+        estimate: Some(assessment.estimate).filter(|_| is_informative),
+        verdict: assessment.verdict,
+        expected: assessment.expected,
+        witness: assessment.witness,
+        p_value: assessment.p_value,
+        informative: assessment.informative,
+        uninformative: assessment.uninformative,
         seed: plan.manifest.seed,
         version: env!("CARGO_PKG_VERSION"),
         build: plan.manifest.builds().collect::<Vec<_>>().join(", "),
     })
 }
 
-struct Judged {
-    assessment: Assessment,
-    /// Flag: the cell has informative trials.
-    is_informative: bool,
-}
-
-fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome]) -> Result<Judged> {
-    let beyond = sweep.beyond == Beyond::Judge;
-    let of = |weighed, is_informative| {
-        let assessment = assess(claim, params, outcomes, weighed, beyond);
-        Judged { assessment, is_informative }
-    };
-    if outcomes.is_empty() {
-        // A cell outside the hypotheses under `beyond_hypotheses = "skip"`, which has no trials.
-        let nothing = evidence::weigh(claim, params, &[], sweep.level)?;
-        return Ok(of(nothing, false));
-    }
+/// Judges the outcomes of a cell, and says whether any of them is informative.
+fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome]) -> Result<(Assessment, bool)> {
     let weighed = match sweep.stop {
-        None => evidence::weigh(claim, params, outcomes, sweep.level)?,
-        // The interval of a fixed number of trials is not valid after such stopping.
-        Some(_) => {
+        // The interval of a fixed number of trials is not valid after such stopping. A cell outside the hypotheses has no
+        // trials under `beyond_hypotheses = "skip"`.
+        Some(_) if !outcomes.is_empty() => {
             let sequence = Sequence::new(sweep.level)?;
             let interval = |held, trials| sequence.interval(held, trials);
             let judge = |outcomes: &[Outcome]| judge_events(claim, params, outcomes, &interval);
             evidence::weigh_with(claim, params, outcomes, &judge)?
         }
+        _ => evidence::weigh(claim, params, outcomes, sweep.level)?,
     };
     let is_informative = weighed.informative > 0;
-    Ok(of(weighed, is_informative))
+    Ok((assess(claim, params, outcomes, weighed, sweep.beyond == Beyond::Judge), is_informative))
 }
 
 /// Writes `cells.jsonl` and `cells.csv` into `folder` and returns what maps show of the cells. For a plan that is
@@ -212,26 +193,12 @@ pub fn write_summary(plan: &Plan, stored: &Stored, folder: &Path) -> Result<Vec<
 }
 
 fn failed(name: &str, e: io::Error) -> Error {
-    let advice = "The rows are kept: make room and give the same command again";
-    Error::io(Path::new(name), e, advice)
+    Error::io(Path::new(name), e, "The rows are kept: make room and give the same command again")
 }
 
 fn header(cell: &CellSummary) -> Vec<String> {
-    let results = [
-        "cell",
-        "trials",
-        "failures",
-        "estimate",
-        "low",
-        "high",
-        "level",
-        "verdict",
-        "expected",
-        "budget",
-        "informative",
-        "p_value",
-    ];
-    cell.parameters.keys().map(|name| csv_cell(name)).chain(results.map(String::from)).collect()
+    let results = "cell trials failures estimate low high level verdict expected budget informative p_value";
+    cell.parameters.keys().map(|name| csv_cell(name)).chain(results.split(' ').map(String::from)).collect()
 }
 
 /// Returns the parameters of a cell, then its results.

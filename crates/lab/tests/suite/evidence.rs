@@ -3,7 +3,7 @@
 use crate::common::{Statement, event, silent, statement, value};
 use attnlab_core::error::Error;
 use attnlab_lab::claim::evidence::{LEAST_TRIALS, reach, weigh};
-use attnlab_lab::claim::{Claim, Outcome, Params, Promise, Relation, Side, Verdict, VerdictKind};
+use attnlab_lab::claim::{Claim, Outcome, Params, Promise, Side, Verdict, VerdictKind};
 use attnlab_lab::witness;
 
 /// A statement about every trial, with the default number of trials of a claim.
@@ -19,16 +19,13 @@ fn verdict(claim: &Statement, outcomes: &[Outcome]) -> VerdictKind {
 
 #[test]
 fn uninformative_trials_are_counted_and_never_for_or_against() {
-    let mut outcomes = vec![event(true); 20];
-    outcomes.extend(vec![silent(); 30]);
+    let outcomes = [vec![event(true); 20], vec![silent(); 30]].concat();
     let evidence = weigh(&ALWAYS, &Params::default(), &outcomes, 0.95).unwrap();
     assert_eq!(evidence.informative, 20);
     assert_eq!(evidence.uninformative["nothing moved"], 30);
-    let alone = weigh(&ALWAYS, &Params::default(), &outcomes[..20], 0.95).unwrap();
-    assert_eq!(evidence.judgement, alone.judgement);
+    assert_eq!(evidence.judgement, weigh(&ALWAYS, &Params::default(), &outcomes[..20], 0.95).unwrap().judgement);
     // 1 - .025^(1/20)
-    let text = reach(Some(Promise::Always), &evidence);
-    assert_eq!(text, "no counter-example in 20 draws: at most 17 % fail (95 %)");
+    assert_eq!(reach(Some(Promise::Always), &evidence), "no counter-example in 20 draws: at most 17 % fail (95 %)");
 }
 
 #[test]
@@ -64,13 +61,7 @@ fn a_bound_decides_in_one_direction() {
 
 #[test]
 fn the_witness_is_the_worst_one() {
-    let gap = |lhs: f64, name: &str| Outcome::Gap {
-        lhs,
-        rhs: 1.0,
-        tol: 0.5,
-        relation: Relation::AtMost,
-        witness: witness! { "name" => name },
-    };
+    let gap = |lhs: f64, name: &str| Outcome::at_most(lhs, 1.0, 0.5, witness! { "name" => name });
     let outcomes = [gap(1.6, "a hair over"), gap(4.0, "far over"), gap(0.0, "holds")];
     let evidence = weigh(&ALWAYS, &Params::default(), &outcomes, 0.95).unwrap();
     let Verdict::Refuted { witness } = evidence.judgement.verdict else {
@@ -85,8 +76,7 @@ fn the_witness_is_the_worst_one() {
 fn p_values_are_the_least_levels_at_which_the_trials_decide() {
     let share = Statement { promise: Promise::AtLeast(0.5), ..ALWAYS };
     let mean = Statement { promise: Promise::MeanIn(-1.0, 1.0), ..ALWAYS };
-    let mut held_30 = vec![event(true); 30];
-    held_30.extend(vec![event(false); 12]);
+    let held_30 = [vec![event(true); 30], vec![event(false); 12]].concat();
     let values: Vec<Outcome> = (0..40).map(|i| value(0.7 + 0.05 * f64::from(i % 7))).collect();
     for (claim, outcomes) in [(&share, held_30), (&mean, values)] {
         let p = weigh(claim, &Params::default(), &outcomes, 0.95).unwrap().p_value.unwrap();

@@ -64,8 +64,7 @@ fn the_manifest_names_package_and_dependency() {
     let into = tempfile::tempdir().unwrap();
     let manifest = |name: &str, dependency: Dependency| -> toml::Table {
         scaffold(name, &dependency, into.path()).unwrap();
-        let path = into.path().join(name).join("Cargo.toml");
-        fs::read_to_string(path).unwrap().parse().unwrap()
+        fs::read_to_string(into.path().join(name).join("Cargo.toml")).unwrap().parse().unwrap()
     };
     let published = manifest("one", Dependency::Published);
     assert_eq!(published["package"]["name"].as_str(), Some("one"));

@@ -5,15 +5,12 @@ use attnlab_core::bracket::Bracket;
 
 fn outcomes(held: usize, failed: usize) -> Vec<Outcome> {
     let event = |holds| Outcome::Event { holds, witness: Witness::new() };
-    let mut events = vec![event(true); held];
-    events.extend(vec![event(false); failed]);
-    events
+    [vec![event(true); held], vec![event(false); failed]].concat()
 }
 
 fn verdict(rate: f64, bracket: Option<(f64, f64)>, partial: bool, held: usize, failed: usize) -> VerdictKind {
     let computed = bracket.map(|(low, high)| Computed { failure: Bracket { low, high }, how: "test" });
-    let promise = Promise::FailsAtMost(rate);
-    judge_with(promise, computed, partial, &outcomes(held, failed), 0.95).unwrap().verdict.kind()
+    judge_with(Promise::FailsAtMost(rate), computed, partial, &outcomes(held, failed), 0.95).unwrap().verdict.kind()
 }
 
 #[test]
@@ -64,8 +61,7 @@ fn the_least_alpha_is_where_the_verdict_flips() {
     for (promise, outcomes) in cases {
         let at = |level: f64| judge(promise, &outcomes, level).unwrap();
         let judgement = at(0.9);
-        let alpha = least_alpha(promise, &judgement, outcomes.len() as u64);
-        let alpha = alpha.unwrap().unwrap();
+        let alpha = least_alpha(promise, &judgement, outcomes.len() as u64).unwrap().unwrap();
         assert!(alpha > 0.0 && alpha < 0.1, "{promise:?}: {alpha}");
         let kind = |level| at(level).verdict.kind();
         assert_eq!(kind(1.0 - 1.001 * alpha), judgement.verdict.kind(), "{promise:?}");

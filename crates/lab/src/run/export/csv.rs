@@ -30,8 +30,7 @@ pub fn write_csv(stored: &Stored, to: &mut dyn Write) -> Result<()> {
     let mut begun = false;
     layout.for_each_block(stored, |columns, rows| {
         if !begun {
-            let names = table.write_record(columns.iter().map(|c| csv_cell(&c.name)));
-            names.map_err(|e| failed(e.into()))?;
+            table.write_record(columns.iter().map(|c| csv_cell(&c.name))).map_err(|e| failed(e.into()))?;
             begun = true;
         }
         lines(&mut table, columns, rows).map_err(failed)

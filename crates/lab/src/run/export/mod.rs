@@ -103,16 +103,11 @@ impl Layout {
     /// When the row has no JSON form.
     pub fn add(&mut self, row: &Row) -> Result<()> {
         for (name, value) in flat(row)? {
-            let place = match self.place.get(&name) {
-                Some(place) => *place,
-                None => {
-                    let place = self.names.len();
-                    self.names.push(name.clone());
-                    self.place.insert(name, place);
-                    self.fits.push(Fits { whole: true, number: true, flag: true, series: true });
-                    place
-                }
-            };
+            let place = *self.place.entry(name).or_insert_with_key(|name| {
+                self.names.push(name.clone());
+                self.fits.push(Fits { whole: true, number: true, flag: true, series: true });
+                self.names.len() - 1
+            });
             let fits = &mut self.fits[place];
             fits.whole &= value.is_u64();
             fits.number &= as_number(&value).is_some();
@@ -152,8 +147,7 @@ impl Layout {
                 }
             }
         }
-        let named = self.names.iter().cloned().zip(values);
-        Ok(named.map(|(name, values)| Column { name, values }).collect())
+        Ok(self.names.iter().cloned().zip(values).map(|(name, values)| Column { name, values }).collect())
     }
 
     /// Converts stored rows, some thousands at a time, and calls `then` with the columns and their length.
@@ -212,10 +206,7 @@ mod tests {
     #[test]
     fn every_column_has_one_type() {
         let manifest = Manifest::new("demo", u64::MAX, Map::new());
-        let row = |trial, data: Value| {
-            let data = data.as_object().cloned().unwrap();
-            Row::new(&manifest, 7, trial, Map::new(), data)
-        };
+        let row = |trial, data: Value| Row::new(&manifest, 7, trial, Map::new(), data.as_object().cloned().unwrap());
         let rows = [
             row(0, json!({"a": 1, "b": true, "c": [1, 2.5], "d": "x", "e": 1, "n": null})),
             row(1, json!({"a": -0.5, "c": ["nan"], "d": "y", "e": "one", "f": {"g": {"h": 2}}})),

@@ -2,6 +2,7 @@
 
 use super::{Cell, Grid, Stopping};
 use crate::run::Row;
+use crate::run::files::content;
 use crate::run::store::Stored;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::pairs;
@@ -90,8 +91,7 @@ impl Grid<'_> {
         let mut missing = Missing::default();
         let mut note = |place: usize, there: u64, wanted: u64| -> Result<()> {
             if there > wanted {
-                let cell = self.cells.get(place)?;
-                return Err(too_many(folder, &cell));
+                return Err(too_many(folder, &self.cells.get(place)?));
             }
             if there < wanted && missing.first.is_none() {
                 missing.first = Some(pairs(&self.cells.get(place)?.shown));
@@ -117,8 +117,7 @@ impl Grid<'_> {
         Ok(missing)
     }
 
-    /// Refuses rows that are not exactly those of the whole run: too few, or more than the stopping rule asks
-    /// for.
+    /// Refuses rows that are not exactly those of the whole run: too few, or more than the stopping rule asks for.
     ///
     /// # Errors
     /// Names the number of missing trials and the first cell that lacks one.
@@ -151,10 +150,5 @@ impl Grid<'_> {
 }
 
 pub(super) fn too_many(folder: &Path, cell: &Cell) -> Error {
-    let cell = pairs(&cell.shown);
-    content(folder, format!("more trials than its rule asks for ({cell})"))
-}
-
-pub(super) fn content(folder: &Path, problem: String) -> Error {
-    Error::Content { path: folder.to_path_buf(), problem }
+    content(folder, format!("more trials than its rule asks for ({})", pairs(&cell.shown)))
 }

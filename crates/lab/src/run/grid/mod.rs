@@ -95,12 +95,8 @@ impl Finished {
     /// # Errors
     /// When they cannot be read.
     pub fn into_report(self) -> Result<RunReport> {
-        Ok(RunReport {
-            rows: self.stored.rows()?,
-            resumed: self.resumed,
-            computed: self.computed,
-            dropped: self.dropped,
-        })
+        let Finished { stored, resumed, computed, dropped } = self;
+        Ok(RunReport { rows: stored.rows()?, resumed, computed, dropped })
     }
 }
 
@@ -128,19 +124,15 @@ impl Grid<'_> {
     }
 
     fn run_trials(&self, out: &Path, options: GridOptions, progress: &dyn Progress) -> Result<Finished> {
+        let GridOptions { shard, force, mix_builds, command } = options;
         self.validate()?;
-        let begun = Begun::in_folder(out, options.shard);
-        let opening = Opening {
-            shard: options.shard,
-            force: options.force,
-            mix_builds: options.mix_builds,
-            cells: Some(self.cells.table().clone()),
-        };
+        let begun = Begun::in_folder(out, shard);
+        let opening = Opening { shard, force, mix_builds, cells: Some(self.cells.table().clone()) };
         let store = Store::open(out, &self.manifest, &opening)?;
         let dropped = store.notes().to_vec();
-        let run = Run::new(self, options.shard, &store, progress, out)?;
-        if let Some(command) = options.command.filter(|_| run.all > run.resumed) {
-            Origin::here(command.to_string()).note(out, options.shard)?;
+        let run = Run::new(self, shard, &store, progress, out)?;
+        if let Some(command) = command.filter(|_| run.all > run.resumed) {
+            Origin::here(command.to_string()).note(out, shard)?;
         }
         progress.start(&self.manifest.id, run.all);
         progress.resume(run.resumed);

@@ -1,7 +1,8 @@
 //! A run of a grid under way.
 
 use super::Grid;
-use super::complete::{Counts, content};
+use super::complete::Counts;
+use crate::run::files::content;
 use crate::run::store::{CHECKPOINTS, CellKey, Row, Shard, Store};
 use crate::run::watch::Watch;
 use crate::run::{Progress, TrialContext, schedule};
@@ -142,13 +143,7 @@ impl<'a> Run<'a> {
     fn owned(&self, place: usize, first: u64, trials: u64) -> u64 {
         match self.grid.stopping {
             None => self.shard.before(first + trials) - self.shard.before(first),
-            Some(_) => {
-                if self.owns(place, 0) {
-                    trials
-                } else {
-                    0
-                }
-            }
+            Some(_) => trials * u64::from(self.owns(place, 0)),
         }
     }
 
@@ -191,10 +186,7 @@ impl<'a> Run<'a> {
                 }
                 let most = self.grid.cells.keys()[place].trials;
                 let from = state.reach.load(Ordering::Relaxed);
-                let reach = match &self.grid.stopping {
-                    None => most,
-                    Some(rule) => rule.reach(from, most),
-                };
+                let reach = self.grid.stopping.as_ref().map_or(most, |rule| rule.reach(from, most));
                 state.reach.store(reach, Ordering::Relaxed);
                 let mut there = self.store.existing().trials(place).peekable();
                 for trial in self.own_trials(place, from, reach) {
@@ -239,11 +231,9 @@ impl<'a> Run<'a> {
         let data = self.watch.trial(trial, &pairs(&cell.shown), run)?;
         let state = &self.states[place];
         if let Some(rule) = &grid.stopping {
-            let mut counts = Counts::default();
-            counts.add((rule.holds)(&data)?);
-            state.held.fetch_add(counts.held, Ordering::Relaxed);
-            let informative = counts.informative;
-            state.informative.fetch_add(informative, Ordering::Relaxed);
+            let held = (rule.holds)(&data)?;
+            state.held.fetch_add(u64::from(held == Some(true)), Ordering::Relaxed);
+            state.informative.fetch_add(u64::from(held.is_some()), Ordering::Relaxed);
         }
         self.store.pause(self.progress)?;
         self.store.append(&Row::new(manifest, hash, trial, cell.shown, data))?;
@@ -260,24 +250,21 @@ impl<'a> Run<'a> {
     }
 
     fn cell_done(&self) {
-        let done = self.cells_done.fetch_add(1, Ordering::Relaxed) + 1;
-        self.progress.cells(done, self.grid.cells.len());
+        self.progress.cells(self.cells_done.fetch_add(1, Ordering::Relaxed) + 1, self.grid.cells.len());
     }
 
     /// Decides after a round whether the cell needs another.
     fn close(&self, place: usize, state: &State) -> Result<()> {
-        let Some(rule) = &self.grid.stopping else {
-            state.open.store(0, Ordering::Relaxed);
-            return Ok(());
-        };
         let most = self.grid.cells.keys()[place].trials;
         let reach = state.reach.load(Ordering::Relaxed);
-        let counts =
-            Counts { held: state.held.load(Ordering::Relaxed), informative: state.informative.load(Ordering::Relaxed) };
-        if reach >= most || rule.ends(place, counts)? {
-            state.open.store(0, Ordering::Relaxed);
-            self.skip_rest(place, most);
+        if let Some(rule) = &self.grid.stopping {
+            let (held, informative) = (state.held.load(Ordering::Relaxed), state.informative.load(Ordering::Relaxed));
+            if reach < most && !rule.ends(place, Counts { held, informative })? {
+                return Ok(());
+            }
         }
+        state.open.store(0, Ordering::Relaxed);
+        self.skip_rest(place, most);
         Ok(())
     }
 

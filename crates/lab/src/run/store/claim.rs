@@ -4,6 +4,7 @@ use super::inputs::{self, NotedInputs};
 use super::owner::{busy, clear};
 use super::repair::delete_leftovers;
 use super::{Manifest, Opening, Owner, Shard, row_files};
+use crate::run::files::content;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::{Input, Inputs};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ pub(super) fn claim(folder: &Path, wanted: &Manifest, how: &Opening) -> Result<(
     let run = Run { wanted, opened: recorder.records()? };
     let (owner, manifest) = match Owner::alone(folder)? {
         Some(owner) => {
-            if owner.is_protected() {
+            if owner.locked {
                 delete_leftovers(folder)?;
             }
             let manifest = settle(folder, &run, how)?;
@@ -62,9 +63,8 @@ impl Run<'_> {
 
     /// Returns the manifest of a folder that this process shares, which must be that of the run.
     fn beside(&self, folder: &Path) -> Result<Manifest> {
-        let Some(here) = Manifest::read(folder)?.filter(|here| here.has_builds_of(self.wanted)) else {
-            return Err(busy(folder));
-        };
+        let here = Manifest::read(folder)?.filter(|here| here.has_builds_of(self.wanted));
+        let here = here.ok_or_else(|| busy(folder))?;
         match self.difference(&here, &self.now(&here)?) {
             None => Ok(here),
             Some(_) => Err(busy(folder)),
@@ -78,8 +78,7 @@ fn settle(folder: &Path, run: &Run, how: &Opening) -> Result<Manifest> {
     let mut rows = 0;
     let files = row_files(folder)?;
     for file in &files {
-        let size = std::fs::metadata(file).map_err(|e| Error::io(file, e, "Check its permissions"))?;
-        rows += size.len();
+        rows += std::fs::metadata(file).map_err(|e| Error::io(file, e, "Check its permissions"))?.len();
     }
     let mut here = match how.force {
         // Under --force a manifest that cannot be read is no reason to stop.
@@ -123,7 +122,7 @@ fn settle(folder: &Path, run: &Run, how: &Opening) -> Result<Manifest> {
             clear(folder)?;
             write(folder, run.manifest())
         }
-        Some(here) => Err(Error::Content { path: folder.to_path_buf(), problem: other_code(&here, wanted) }),
+        Some(here) => Err(content(folder, other_code(&here, wanted))),
     }
 }
 
@@ -154,16 +153,12 @@ fn ensure_no_shards(files: &[PathBuf]) -> Result<()> {
         Some(shard) => {
             let problem = "it holds a shard of the run with fewer trials, and with more of them shards divide them in \
                            another way. Give attnlab merge, and then the larger number in the merged folder";
-            Err(Error::Content { path: shard.clone(), problem: problem.into() })
+            Err(content(shard, problem))
         }
     }
 }
 
 pub(super) fn refusal(path: &Path, contents: &str) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem: format!(
-            "it holds {contents}. Choose another folder with --out, or write --force to delete those rows and start anew"
-        ),
-    }
+    let way_out = "Choose another folder with --out, or write --force to delete those rows and start anew";
+    content(path, format!("it holds {contents}. {way_out}"))
 }

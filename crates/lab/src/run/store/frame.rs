@@ -23,8 +23,7 @@ impl CellKey {
     /// Computes the hash of the parameters that a row shows.
     pub fn hash_of(shown: &Map<String, Value>) -> u64 {
         // A map of plain values always has a JSON form.
-        let text = serde_json::to_vec(shown).unwrap_or_default();
-        hash(&text)
+        hash(&serde_json::to_vec(shown).unwrap_or_default())
     }
 }
 
@@ -97,8 +96,7 @@ impl<'a> Frame<'a> {
             let builds: Vec<&str> = run.builds().collect();
             return Err(format!("was computed by the build {}, not by {}", row.build, builds.join(" or ")));
         }
-        let hash = u64::from_str_radix(&row.cell, 16).ok().filter(|hash| cell_name(*hash) == row.cell);
-        let Some(hash) = hash else {
+        let Some(hash) = u64::from_str_radix(&row.cell, 16).ok().filter(|hash| cell_name(*hash) == row.cell) else {
             return Err(format!("has cell = \"{}\", which is no 16 hexadecimal digits", row.cell));
         };
         let Some(table) = &self.cells else { return Ok(hash) };

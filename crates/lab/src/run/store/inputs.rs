@@ -12,25 +12,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Describes the first input, of those that two runs of a folder both name, whose content is another.
-pub(super) fn changed(before: &[Input], now: &[Input]) -> Option<String> {
-    before.iter().filter(|input| input.kind != SETTINGS).find_map(|input| changed_in(input, now))
-}
-
-/// As [`changed`], of files of settings alone.
-pub(super) fn changed_settings(before: &[Input], now: &[Input]) -> Option<String> {
-    before.iter().filter(|input| input.kind == SETTINGS).find_map(|input| changed_in(input, now))
-}
-
-fn changed_in(before: &Input, now: &[Input]) -> Option<String> {
-    let difference = before.difference(of_path(now, &before.path)?)?;
-    Some(format!("a run on another {} file: {difference}", before.kind))
+/// Describes the first input, of those that two runs of a folder both name, whose content is another: of the files of
+/// `settings`, or of all others.
+pub(super) fn changed(before: &[Input], now: &[Input], settings: bool) -> Option<String> {
+    before.iter().filter(|input| (input.kind == SETTINGS) == settings).find_map(|input| {
+        let difference = input.difference(of_path(now, &input.path)?)?;
+        Some(format!("a run on another {} file: {difference}", input.kind))
+    })
 }
 
 /// Finds a path among inputs in the order of their paths.
 fn of_path<'a>(inputs: &'a [Input], path: &str) -> Option<&'a Input> {
-    let place = inputs.binary_search_by(|input| input.path.as_str().cmp(path)).ok()?;
-    inputs.get(place)
+    inputs.binary_search_by(|input| input.path.as_str().cmp(path)).ok().map(|place| &inputs[place])
 }
 
 /// Describes the first input that a run has and the run of the folder had not.
@@ -56,17 +49,16 @@ fn unnamed<'a>(others: &[Input], inputs: &'a [Input]) -> Vec<&'a Input> {
 /// Compares two values of a setting; paths of one file or folder are equal however they are spelled.
 pub(super) fn same_setting(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::String(a), Value::String(b)) => a == b || same_path(Path::new(a), Path::new(b)),
+        (Value::String(a), Value::String(b)) if a != b => {
+            let (a, b) = (Path::new(a), Path::new(b));
+            a.exists() && input::location(a) == input::location(b)
+        }
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_setting(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| same_setting(a, b)))
         }
         _ => a == b,
     }
-}
-
-fn same_path(a: &Path, b: &Path) -> bool {
-    a.exists() && input::location(a) == input::location(b)
 }
 
 /// Adds the paths of earlier inputs to those of the run under way.
@@ -88,7 +80,7 @@ pub(super) fn again(before: &[Input], known: &[Input]) -> Result<Vec<Input>> {
 
 /// Inputs of a run under way, written to its folder before the first row that may depend on them.
 pub(super) struct NotedInputs {
-    recorder: Inputs,
+    pub(super) recorder: Inputs,
     folder: PathBuf,
     shard: Shard,
     state: Mutex<State>,
@@ -139,11 +131,6 @@ impl NotedInputs {
         state.count = count;
         Ok(())
     }
-
-    /// Refuses inputs that have changed during the run.
-    pub(super) fn ensure_unchanged(&self) -> Result<()> {
-        self.recorder.ensure_unchanged()
-    }
 }
 
 /// Lists the files of the inputs of shards.
@@ -162,11 +149,8 @@ fn read(path: &Path) -> Result<Vec<Input>> {
         return Ok(vec![]);
     }
     let text = fs::File::open(path).and_then(|file| input::text_of(file, LONGEST));
-    let text = text.map_err(|e| Error::io(path, e, "Check its permissions"))?;
-    serde_json::from_str(&text).map_err(|e| Error::Content {
-        path: path.to_path_buf(),
-        problem: format!("must be a list of input files that this version can read ({e})"),
-    })
+    serde_json::from_str(&text.map_err(|e| Error::io(path, e, "Check its permissions"))?)
+        .map_err(|e| files::content(path, format!("must be a list of input files that this version can read ({e})")))
 }
 
 /// Writes JSON, unless the file has it already. What could not be read again is refused.
@@ -174,7 +158,7 @@ pub(super) fn write(path: &Path, value: &impl serde::Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(value).map_err(|e| not_json(path, &e))? + "\n";
     if text.len() as u64 > LONGEST {
         let problem = format!("would be longer than {} MB. Write ranges where the axes are long lists", LONGEST >> 20);
-        return Err(Error::Content { path: path.to_path_buf(), problem });
+        return Err(files::content(path, problem));
     }
     if fs::read(path).is_ok_and(|bytes| bytes == text.as_bytes()) {
         return Ok(());

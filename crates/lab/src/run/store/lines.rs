@@ -48,14 +48,8 @@ impl Lines {
     /// # Errors
     /// When it cannot be read.
     pub fn open(path: &Path) -> Result<Lines> {
-        let file = File::open(path).map_err(|e| unreadable(path, e))?;
-        Ok(Lines {
-            path: path.to_path_buf(),
-            file: BufReader::with_capacity(1 << 16, file),
-            number: 0,
-            offset: 0,
-            buffer: vec![],
-        })
+        let file = BufReader::with_capacity(1 << 16, File::open(path).map_err(|e| unreadable(path, e))?);
+        Ok(Lines { path: path.to_path_buf(), file, number: 0, offset: 0, buffer: vec![] })
     }
 
     /// Reads the next line; None at the end.
@@ -64,8 +58,7 @@ impl Lines {
     /// When the file cannot be read.
     pub fn next(&mut self) -> Result<Option<Line>> {
         self.buffer.clear();
-        let mut limited = (&mut self.file).take(LONGEST);
-        let read = limited.read_until(b'\n', &mut self.buffer);
+        let read = (&mut self.file).take(LONGEST).read_until(b'\n', &mut self.buffer);
         let mut length = read.map_err(|e| unreadable(&self.path, e))? as u64;
         if length == 0 {
             return Ok(None);

@@ -1,6 +1,7 @@
 //! Identity of a run.
 
 use super::{SCHEMA, inputs};
+use crate::run::files::content;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::{Input, SETTINGS};
 use serde::{Deserialize, Serialize};
@@ -43,15 +44,8 @@ impl Manifest {
 
     /// Creates the manifest of a run by this build.
     pub fn new(id: &str, seed: u64, settings: Map<String, Value>) -> Self {
-        Manifest {
-            schema: SCHEMA,
-            id: id.to_string(),
-            seed,
-            settings,
-            build: crate::build::here().to_string(),
-            mixed: vec![],
-            inputs: vec![],
-        }
+        let (id, build) = (id.to_string(), crate::build::here().to_string());
+        Manifest { schema: SCHEMA, id, seed, settings, build, mixed: vec![], inputs: vec![] }
     }
 
     /// Adds the identity of [code](crate::claim::Claim::code) that is no part of this build.
@@ -100,18 +94,14 @@ impl Manifest {
         let text = match File::open(&path).and_then(read) {
             Ok(text) if text.len() as u64 > LONGEST => {
                 let problem = format!("is longer than {} MB and is no description of a run", LONGEST >> 20);
-                return Err(Error::Content { path, problem });
+                return Err(content(path, problem));
             }
             Ok(text) => text,
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-                return Ok(None);
-            }
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
             Err(e) => return Err(Error::io(&path, e, "Check its permissions")),
         };
-        let mut manifest: Manifest = serde_json::from_str(&text).map_err(|e| Error::Content {
-            path,
-            problem: format!("must be a description of a run that this version can read ({e})"),
-        })?;
+        let mut manifest: Manifest = serde_json::from_str(&text)
+            .map_err(|e| content(path, format!("must be a description of a run that this version can read ({e})")))?;
         for of_shard in inputs::of_shards(folder)? {
             manifest.add_inputs(&of_shard);
         }
@@ -123,10 +113,8 @@ impl Manifest {
     /// # Errors
     /// As [`Manifest::read`], and when there is none.
     pub fn of_folder(folder: &Path) -> Result<Self> {
-        Self::read(folder)?.ok_or_else(|| Error::Content {
-            path: folder.to_path_buf(),
-            problem: format!("it has no {}. Give a folder that attnlab sweep, run or merge wrote", Self::FILE),
-        })
+        let problem = format!("it has no {}. Give a folder that attnlab sweep, run or merge wrote", Self::FILE);
+        Self::read(folder)?.ok_or_else(|| content(folder, problem))
     }
 
     /// Adds the inputs whose paths are not there yet.
@@ -168,7 +156,7 @@ impl Manifest {
         if self.schema != wanted.schema {
             return differs("schema", &self.schema, &wanted.schema);
         }
-        if let Some(problem) = inputs::changed(&self.inputs, &wanted.inputs) {
+        if let Some(problem) = inputs::changed(&self.inputs, &wanted.inputs, false) {
             return Some(problem);
         }
         let mut names = self.settings.keys().chain(wanted.settings.keys());
@@ -176,8 +164,9 @@ impl Manifest {
             (Some(here), Some(now)) => inputs::same_setting(here, now),
             _ => false,
         };
-        let changed = names.find(|name| !same(name));
-        let Some(changed) = changed else { return inputs::changed_settings(&self.inputs, &wanted.inputs) };
+        let Some(changed) = names.find(|name| !same(name)) else {
+            return inputs::changed(&self.inputs, &wanted.inputs, true);
+        };
         let show = |m: &Manifest| m.settings.get(changed).map_or("(not set)".into(), Value::to_string);
         differs(changed, &show(self), &show(wanted))
     }

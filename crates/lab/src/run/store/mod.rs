@@ -103,14 +103,11 @@ impl Appender {
     /// Appends a line in full or not at all: a part that a full disk has left is cut off, so that the
     /// next row starts a line of its own.
     fn append(&mut self, line: &[u8]) -> std::io::Result<()> {
-        match self.file.write_all(line) {
-            Ok(()) => self.length += line.len() as u64,
-            Err(e) => {
-                // Were this to fail too, the torn line would be found and named on the next read.
-                let _ = self.file.set_len(self.length);
-                return Err(e);
-            }
-        }
+        self.file.write_all(line).inspect_err(|_| {
+            // Were this to fail too, the torn line would be found and named on the next read.
+            let _ = self.file.set_len(self.length);
+        })?;
+        self.length += line.len() as u64;
         Ok(())
     }
 }
@@ -135,12 +132,11 @@ impl Store {
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let file = LockFile(file.map_err(|e| Error::io(&path, e, advice))?);
         lock(&file, folder)?;
-        let frame = Frame { manifest: &manifest, cells: how.cells.clone() };
-        let stored = Stored::scan(vec![path.clone()], &frame)?;
+        let stored = Stored::scan(vec![path.clone()], &Frame { manifest: &manifest, cells: how.cells.clone() })?;
         let mut notes = stored.dropped();
         notes.extend(owner.unprotected(folder));
         notes.extend(build::unknown().map(String::from));
-        if let Some(torn) = stored.torn().first() {
+        if let Some(torn) = stored.torn.first() {
             file.set_len(torn.offset).map_err(|e| Error::io(&path, e, "The torn last line could not be cut off"))?;
         }
         let length = file.metadata().map_err(|e| Error::io(&path, e, advice))?;
@@ -166,10 +162,10 @@ impl Store {
         let owner = Owner::share(folder)?;
         match Manifest::of_folder(folder)?.difference(manifest) {
             None => Ok(owner),
-            Some(found) => Err(Error::Content {
-                path: folder.to_path_buf(),
-                problem: format!("another process has written {found}; choose another folder with --out"),
-            }),
+            Some(found) => {
+                let problem = format!("another process has written {found}; choose another folder with --out");
+                Err(files::content(folder, problem))
+            }
         }
     }
 
@@ -195,7 +191,7 @@ impl Store {
     pub fn append(&self, row: &Row) -> Result<()> {
         // No row is stored before the files that it was computed from are.
         self.inputs.write_new()?;
-        let line = line_of(row)?;
+        let line = serde_json::to_string(row).map_err(|e| not_json(Path::new("row"), &e))? + "\n";
         // A panic of another writer cannot leave the file itself in a bad state.
         let mut appender = self.appender.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         appender.append(line.as_bytes()).map_err(|e| self.failed(e))
@@ -206,8 +202,7 @@ impl Store {
     /// # Errors
     /// As [`pause::before_next`].
     pub(crate) fn pause(&self, progress: &dyn Progress) -> Result<()> {
-        let written = self.written.fetch_add(1, Ordering::Relaxed);
-        pause::before_next(pause::AFTER_ROWS, written, || progress.stopped())
+        pause::before_next(pause::AFTER_ROWS, self.written.fetch_add(1, Ordering::Relaxed), || progress.stopped())
     }
 
     /// Checks every row again and replaces the file by the rows in canonical order. Until the last moment the
@@ -216,13 +211,10 @@ impl Store {
     /// # Errors
     /// As [`Store::open`], when an input has changed during the run, and when the file cannot be written.
     pub fn finish(self) -> Result<Stored> {
-        self.inputs.ensure_unchanged()?;
+        self.inputs.recorder.ensure_unchanged()?;
         let frame = Frame { manifest: &self.manifest, cells: self.cells.clone() };
         let stored = Stored::scan(vec![self.path.clone()], &frame)?;
-        match stored.is_canonical(&self.path) {
-            true => Ok(stored),
-            false => stored.rewrite(&self.path).map_err(|e| self.failed(e)),
-        }
+        if stored.is_canonical(&self.path) { Ok(stored) } else { self.replace(&stored) }
     }
 
     /// Replaces the file by these rows, in full or not at all.
@@ -267,17 +259,12 @@ pub fn ensure_same_inputs(folder: &Path, id: &str) -> Result<()> {
     // They are hashed once, because the run will ask the same recorder.
     let recorder = Inputs::current().unwrap_or_default();
     recorder.within(|| inputs::note(&here.inputs));
-    match inputs::changed(&here.inputs, &recorder.records()?) {
+    match inputs::changed(&here.inputs, &recorder.records()?, false) {
         Some(problem) => Err(claim::refusal(folder, &problem)),
         None => Ok(()),
     }
 }
 
-fn line_of(row: &Row) -> Result<String> {
-    let text = serde_json::to_string(row).map_err(|e| not_json(Path::new("row"), &e))?;
-    Ok(text + "\n")
-}
-
-fn not_json(path: &Path, e: &serde_json::Error) -> Error {
-    Error::Content { path: path.to_path_buf(), problem: format!("cannot be written as JSON ({e})") }
+pub(super) fn not_json(path: &Path, e: &serde_json::Error) -> Error {
+    files::content(path, format!("cannot be written as JSON ({e})"))
 }

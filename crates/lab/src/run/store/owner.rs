@@ -2,6 +2,7 @@
 
 use super::{Manifest, SUMMARY};
 use crate::run::Origin;
+use crate::run::files::content;
 use attnlab_core::error::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -24,7 +25,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub struct Owner {
     file: LockFile,
-    locked: bool,
+    /// Flag: the lock holds.
+    pub(super) locked: bool,
 }
 
 /// An open file whose lock ends when this is dropped.
@@ -104,9 +106,7 @@ impl Owner {
                 }
                 Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
                 Err(TryLockError::WouldBlock) => return Err(busy(folder)),
-                Err(TryLockError::Error(_)) => {
-                    return Ok(Owner { file, locked: false });
-                }
+                Err(TryLockError::Error(_)) => return Ok(Owner { file, locked: false }),
             }
         }
     }
@@ -121,11 +121,6 @@ impl Owner {
         }
         drop(self.file);
         Owner::share(folder)
-    }
-
-    /// Returns `true` if the lock holds.
-    pub(super) fn is_protected(&self) -> bool {
-        self.locked
     }
 
     /// Returns a warning if no lock holds.
@@ -152,13 +147,8 @@ pub(super) fn busy(folder: &Path) -> Error {
         "" => String::new(),
         who => format!(" ({who})"),
     };
-    Error::Content {
-        path: folder.to_path_buf(),
-        problem: format!(
-            "another process is writing into this folder{who}: wait until it has ended, or choose another \
-             folder with --out"
-        ),
-    }
+    let way_out = "wait until it has ended, or choose another folder with --out";
+    content(folder, format!("another process is writing into this folder{who}: {way_out}"))
 }
 
 fn open(folder: &Path) -> Result<LockFile> {

@@ -1,9 +1,9 @@
 //! Reading of rows into memory, for runs that fit there.
 
 use super::{Frame, Manifest, Row, Shard, Stored};
-use crate::run::files;
-use attnlab_core::error::{Error, Result};
-use std::collections::HashSet;
+use crate::run::files::{self, content};
+use attnlab_core::error::Result;
+use itertools::Itertools;
 use std::path::{Path, PathBuf};
 
 /// Rows read from a folder.
@@ -52,19 +52,18 @@ pub fn common_manifest(folders: &[&Path], mix: bool) -> Result<Option<Manifest>>
             continue;
         };
         let first = folders[0].display();
-        let content = |problem: String| Error::Content { path: folder.to_path_buf(), problem };
         if let Some(difference) = common.difference(&manifest) {
-            return Err(content(format!("it is of another run than {first}, which holds {difference}")));
+            return Err(content(folder, format!("it is of another run than {first}, which holds {difference}")));
         }
         let same_builds = common.has_builds_of(&manifest) && manifest.has_builds_of(common);
         if !(mix || same_builds) {
             let list = |m: &Manifest| m.builds().collect::<Vec<_>>().join(", ");
-            return Err(content(format!(
-                "it holds rows of the build {}, and {first} of {}. Different code may compute different numbers: \
-                 write --mix-builds to take them together all the same",
-                list(&manifest),
-                list(common)
-            )));
+            let (here, there) = (list(&manifest), list(common));
+            let problem = format!(
+                "it holds rows of the build {here}, and {first} of {there}. Different code may compute different \
+                 numbers: write --mix-builds to take them together all the same"
+            );
+            return Err(content(folder, problem));
         }
         common.add_builds_of(&manifest);
         common.add_inputs(&manifest.inputs);
@@ -91,10 +90,6 @@ pub fn row_files(folder: &Path) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// As [`row_files`].
 pub fn all_row_files(folders: &[&Path]) -> Result<Vec<PathBuf>> {
-    let mut known = HashSet::new();
-    let mut files = vec![];
-    for folder in folders {
-        files.extend(row_files(folder)?.into_iter().filter(|file| known.insert(file.clone())));
-    }
-    Ok(files)
+    let files = folders.iter().map(|folder| row_files(folder)).collect::<Result<Vec<_>>>()?;
+    Ok(files.into_iter().flatten().unique().collect())
 }

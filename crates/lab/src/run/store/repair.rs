@@ -110,8 +110,7 @@ impl Repair {
         let mut files: Vec<&PathBuf> = repair.faults.iter().map(|f| &f.file).collect();
         files.dedup();
         for path in files {
-            let faults = repair.faults.iter().filter(|f| f.file == *path);
-            let wrong: Vec<u64> = faults.map(|f| f.line).collect();
+            let wrong: Vec<u64> = repair.faults.iter().filter(|f| f.file == *path).map(|f| f.line).collect();
             set_aside(folder, path, &wrong)?;
         }
         for path in &repair.leftovers {
@@ -138,8 +137,7 @@ fn set_aside(folder: &Path, path: &Path, wrong: &[u64]) -> Result<()> {
     while let Some(line) = lines.next()? {
         if is_wrong(line.number) {
             let text = lines.bytes().strip_suffix(b"\n").unwrap_or(lines.bytes());
-            let written = to.write_all(text).and_then(|()| to.write_all(b"\n"));
-            written.map_err(|e| Error::io(&aside, e, advice))?;
+            to.write_all(text).and_then(|()| to.write_all(b"\n")).map_err(|e| Error::io(&aside, e, advice))?;
         }
     }
     to.sync_all().map_err(|e| Error::io(&aside, e, advice))?;

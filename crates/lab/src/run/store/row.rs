@@ -1,11 +1,10 @@
 //! Row: the stored result of one trial.
 
-use super::Manifest;
-use super::SCHEMA;
+use super::{Manifest, SCHEMA};
+use crate::run::files::content;
 use attnlab_core::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use std::path::PathBuf;
 
 /// One finished trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,16 +38,8 @@ impl Row {
         parameters: Map<String, Value>,
         data: Map<String, Value>,
     ) -> Self {
-        Row {
-            schema: SCHEMA,
-            id: manifest.id.clone(),
-            seed: manifest.seed,
-            cell: cell_name(cell),
-            trial,
-            parameters,
-            data,
-            build: manifest.build.clone(),
-        }
+        let (id, seed, build) = (manifest.id.clone(), manifest.seed, manifest.build.clone());
+        Row { schema: SCHEMA, id, seed, cell: cell_name(cell), trial, parameters, data, build }
     }
 
     /// Returns a number of `data`.
@@ -64,9 +55,8 @@ impl Row {
     /// # Errors
     /// When there is no such series.
     pub fn series(&self, name: &str) -> Result<Vec<f64>> {
-        let list = self.data.get(name).and_then(Value::as_array);
-        let numbers: Option<Vec<f64>> = list.and_then(|l| l.iter().map(as_number).collect());
-        numbers.ok_or_else(|| self.missing(name, "a series of numbers"))
+        let numbers = |value: &Value| -> Option<Vec<f64>> { value.as_array()?.iter().map(as_number).collect() };
+        self.data.get(name).and_then(numbers).ok_or_else(|| self.missing(name, "a series of numbers"))
     }
 
     /// Returns a number of the cell's parameters.
@@ -87,24 +77,18 @@ impl Row {
     }
 
     fn missing(&self, name: &str, what: &str) -> Error {
-        Error::Content {
-            path: PathBuf::from(format!("row of {} (cell {}, trial {})", self.id, self.cell, self.trial)),
-            problem: format!("it must have {what} named '{name}'; was it written by this version?"),
-        }
+        let place = format!("row of {} (cell {}, trial {})", self.id, self.cell, self.trial);
+        content(place, format!("it must have {what} named '{name}'; was it written by this version?"))
     }
 }
 
-/// Converts a number to JSON. Infinities and NaN, which JSON lacks, become words that [`as_number`] reads
-/// back.
+/// Converts a number to JSON. Infinities and NaN, which JSON lacks, become words that [`as_number`] reads back.
 pub fn number(x: f64) -> Value {
-    if x.is_finite() {
-        x.into()
-    } else if x.is_nan() {
-        "nan".into()
-    } else if x > 0.0 {
-        "inf".into()
-    } else {
-        "-inf".into()
+    match x {
+        f64::INFINITY => "inf".into(),
+        f64::NEG_INFINITY => "-inf".into(),
+        x if x.is_nan() => "nan".into(),
+        x => x.into(),
     }
 }
 
@@ -115,15 +99,12 @@ pub fn series(xs: &[f64]) -> Value {
 
 /// Reads a number that [`number`] wrote.
 pub fn as_number(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(n) => n.as_f64(),
-        Value::String(word) => match word.as_str() {
-            "nan" => Some(f64::NAN),
-            "inf" => Some(f64::INFINITY),
-            "-inf" => Some(f64::NEG_INFINITY),
-            _ => None,
-        },
-        _ => None,
+    match value.as_str() {
+        None => value.as_f64(),
+        Some("nan") => Some(f64::NAN),
+        Some("inf") => Some(f64::INFINITY),
+        Some("-inf") => Some(f64::NEG_INFINITY),
+        Some(_) => None,
     }
 }
 

@@ -66,16 +66,13 @@ impl std::str::FromStr for Shard {
     fn from_str(text: &str) -> Result<Self, String> {
         // More shards than a cluster has machines; a mistyped number must not make a million empty files.
         const MOST: u64 = 100_000;
-        let form = "must be i/n, such as 0/4 to 3/4 for the four parts of a run";
-        let parts = text.split_once('/');
         let number = |t: &str| t.trim().parse::<u64>().ok();
-        let parsed = parts.and_then(|(i, n)| Some((number(i)?, number(n)?)));
-        match parsed {
+        match text.split_once('/').and_then(|(i, n)| Some((number(i)?, number(n)?))) {
             Some((index, count)) if index < count && count <= MOST => Ok(Shard { index, count }),
             Some((_, count)) if (1..=MOST).contains(&count) => {
                 Err(format!("must be from 0/{count} to {}/{count}; shards are counted from 0", count - 1))
             }
-            _ => Err(form.into()),
+            _ => Err("must be i/n, such as 0/4 to 3/4 for the four parts of a run".into()),
         }
     }
 }
@@ -99,8 +96,7 @@ mod tests {
             let shard = Shard { index: index % count, count };
             let own: Vec<u64> = (0..pieces).filter(|i| shard.owns(*i)).collect();
             prop_assert_eq!(shard.before(pieces), own.len() as u64);
-            let next = (pieces..).find(|i| shard.owns(*i));
-            prop_assert_eq!(Some(shard.next(pieces)), next);
+            prop_assert_eq!(Some(shard.next(pieces)), (pieces..).find(|i| shard.owns(*i)));
         }
     }
 }

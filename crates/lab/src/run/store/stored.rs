@@ -31,7 +31,7 @@ pub struct Stored {
     cells: Cells,
     /// Number of lines of the files, torn ones left out.
     lines: usize,
-    torn: Vec<Torn>,
+    pub(super) torn: Vec<Torn>,
 }
 
 /// Place of a row.
@@ -131,18 +131,14 @@ impl Stored {
                     let path = &self.files[e.file as usize];
                     Ok(format!("{}, line {}", path.display(), number_of(path, e.offset)?))
                 };
-                return Err(Error::Content {
-                    path: path.clone(),
-                    problem: format!(
-                        "two different rows for cell {}, trial {} of {} ({} and {}): they come from \
-                         different runs. {REPAIR}",
-                        rows.0.cell,
-                        rows.0.trial,
-                        frame.manifest.id,
-                        place(&first)?,
-                        place(&second)?
-                    ),
-                });
+                let (Row { cell, trial, .. }, id) = (&rows.0, &frame.manifest.id);
+                let problem = format!(
+                    "two different rows for cell {cell}, trial {trial} of {id} ({} and {}): they come from different \
+                     runs. {REPAIR}",
+                    place(&first)?,
+                    place(&second)?
+                );
+                return Err(files::content(path, problem));
             }
         }
         drop(reader);
@@ -172,14 +168,10 @@ impl Stored {
 
     /// Returns the numbers of the trials of a cell that are there, ascending.
     pub fn trials(&self, place: usize) -> impl ExactSizeIterator<Item = u64> + '_ {
-        self.of_cell(place).iter().map(|e| e.trial)
-    }
-
-    fn of_cell(&self, place: usize) -> &[Entry] {
         let cell = place as u32;
         let from = self.entries.partition_point(|e| e.cell < cell);
         let length = self.entries[from..].partition_point(|e| e.cell == cell);
-        &self.entries[from..from + length]
+        self.entries[from..from + length].iter().map(|e| e.trial)
     }
 
     /// Returns messages for the user about torn last lines.
@@ -187,10 +179,6 @@ impl Stored {
         let note = "was torn (the run was killed while writing it, or is writing it now) and is left out";
         let message = |torn: &Torn| format!("{}: line {} {note}", torn.file.display(), torn.number);
         self.torn.iter().map(message).collect()
-    }
-
-    pub(super) fn torn(&self) -> &[Torn] {
-        &self.torn
     }
 
     /// Reads every row into memory.
@@ -232,11 +220,9 @@ impl Stored {
         let mut reader = self.reader();
         let mut rest = self.entries.as_slice();
         for place in 0..cells {
-            let length = rest.partition_point(|e| e.cell as usize == place);
-            let (own, after) = rest.split_at(length);
+            let (own, after) = rest.split_at(rest.partition_point(|e| e.cell as usize == place));
             rest = after;
-            let rows = own.iter().map(|entry| reader.row(entry));
-            then(place, &rows.collect::<Result<Vec<Row>>>()?)?;
+            then(place, &own.iter().map(|entry| reader.row(entry)).collect::<Result<Vec<Row>>>()?)?;
         }
         Ok(())
     }
@@ -263,13 +249,8 @@ impl Stored {
             let replaced = REPLACED.fetch_add(1, Ordering::Relaxed);
             pause::before_next(pause::AFTER_REPLACEMENTS, replaced, || false).map_err(io::Error::other)
         })?;
-        Ok(Stored {
-            files: vec![path.to_path_buf()],
-            lines: entries.len(),
-            entries,
-            cells: self.cells.clone(),
-            torn: vec![],
-        })
+        let (files, lines, cells) = (vec![path.to_path_buf()], entries.len(), self.cells.clone());
+        Ok(Stored { files, entries, cells, lines, torn: vec![] })
     }
 
     fn reader(&self) -> Reader<'_> {
@@ -282,7 +263,7 @@ const REPAIR: &str = "`attnlab repair DIR` shows every such line and can set it 
 
 /// Returns the error for a line that is no row, or a row of another run.
 pub(super) fn wrong_line(path: &Path, number: u64, why: &str) -> Error {
-    Error::Content { path: path.to_path_buf(), problem: format!("line {number} {why}. {REPAIR}") }
+    files::content(path, format!("line {number} {why}. {REPAIR}"))
 }
 
 /// Counts the lines up to the one that begins at `offset`.
@@ -322,20 +303,14 @@ impl Reader<'_> {
                 self.windows.clear();
             }
             let file = File::open(path).map_err(|e| unreadable(path, e))?;
-            let bytes = vec![];
-            let window = Window { file, start: 0, bytes };
-            self.windows.insert(entry.file, window);
+            self.windows.insert(entry.file, Window { file, start: 0, bytes: vec![] });
         }
-        let window = self.windows.get_mut(&entry.file);
-        let line = match window {
+        let line = match self.windows.get_mut(&entry.file) {
             Some(window) => window.line(entry.offset).map_err(|e| unreadable(path, e))?,
             // It was put there above.
             None => None,
         };
-        let whole = |line: &&[u8]| {
-            let text = line.strip_suffix(b"\n").unwrap_or(line);
-            attnlab_core::rng::hash(text) == entry.check
-        };
+        let whole = |line: &&[u8]| attnlab_core::rng::hash(line.strip_suffix(b"\n").unwrap_or(line)) == entry.check;
         line.filter(whole).ok_or_else(|| changed(path))
     }
 }
@@ -350,8 +325,7 @@ impl Window {
         let mut from = (offset - self.start) as usize;
         let mut searched = from;
         let end = loop {
-            let newline = self.bytes[searched..].iter().position(|b| *b == b'\n');
-            if let Some(i) = newline {
+            if let Some(i) = self.bytes[searched..].iter().position(|b| *b == b'\n') {
                 break searched + i + 1;
             }
             // What lies before the line makes room for more of it.
@@ -375,8 +349,5 @@ impl Window {
 }
 
 fn changed(path: &Path) -> Error {
-    Error::Content {
-        path: path.to_path_buf(),
-        problem: "it was changed by another process while it was read. Give the command again".into(),
-    }
+    files::content(path, "it was changed by another process while it was read. Give the command again")
 }

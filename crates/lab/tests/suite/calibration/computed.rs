@@ -30,8 +30,7 @@ fn computed(rate: f64, trials: u64, low: f64, high: f64) -> Statement {
 fn assert_verdicts(name: &str, claim: &Statement, fails: f64, bound: f64, wrong: impl Fn(VerdictKind) -> bool + Sync) {
     let name = format!("{name}, {fails} of {} fail", claim.trials);
     assert_rate(&name, bound, RUNS, |run| {
-        let drawn = events(claim.trials, fails, &mut rng(&name, run));
-        wrong(weighed(claim, &drawn).kind)
+        wrong(weighed(claim, &events(claim.trials, fails, &mut rng(&name, run))).kind)
     });
 }
 
@@ -91,13 +90,11 @@ fn a_part_refutes_at_its_level_and_never_supports() {
     for (n, rate) in [(40, 0.2), (200, 0.1)] {
         let claim = Statement { partial: true, ..statement(Promise::FailsAtMost(rate), n) };
         for part in [0.0, 0.5 * rate, rate] {
-            let refuted = |k| k == VerdictKind::Refuted;
-            assert_verdicts("part", &claim, part, HALF, refuted);
+            assert_verdicts("part", &claim, part, HALF, |k| k == VerdictKind::Refuted);
             assert_verdicts("part", &claim, part, 0.0, |k| k == VerdictKind::Supported);
         }
         // And they do refute where the part fails much more often.
-        let open = |k| k != VerdictKind::Refuted;
-        assert_verdicts("part", &claim, 3.0 * rate, 0.01, open);
+        assert_verdicts("part", &claim, 3.0 * rate, 0.01, |k| k != VerdictKind::Refuted);
     }
 }
 
@@ -110,8 +107,7 @@ fn a_part_does_not_overrule_the_whole() {
     {
         assert_verdicts("no failure of a part", &claim, 0.0, 0.0, |k| k != right);
         for part in [0.1, 0.4] {
-            let overruled = |k| k != right;
-            assert_verdicts("part of the whole", &claim, part, HALF, overruled);
+            assert_verdicts("part of the whole", &claim, part, HALF, |k| k != right);
         }
     }
 }
@@ -130,8 +126,7 @@ fn stopping_keeps_the_level() {
     let by_sequence = |held, trials| sequence.interval(held, trials);
     let decided = |drawn: &[_]| {
         let judge = |some: &[_]| judge_events(&claim, &params, some, &by_sequence);
-        let evidence = weigh_with(&claim, &params, drawn, &judge).unwrap();
-        let kind = evidence.judgement.verdict.kind();
+        let kind = weigh_with(&claim, &params, drawn, &judge).unwrap().judgement.verdict.kind();
         matches!(kind, VerdictKind::Supported | VerdictKind::Refuted)
     };
     let looks = || (stop.every..=MOST).step_by(stop.every as usize);
@@ -150,10 +145,7 @@ fn stopping_keeps_the_level() {
     });
     let fixed = (0..300).filter(|run| {
         let drawn = events(MOST, rate, &mut rng("looks", *run));
-        looks().any(|n| {
-            let kind = weighed(&claim, &drawn[..n as usize]).kind;
-            matches!(kind, VerdictKind::Supported | VerdictKind::Refuted)
-        })
+        looks().any(|n| weighed(&claim, &drawn[..n as usize]).decided())
     });
     let share = fixed.count() as f64 / 300.0;
     assert!(share > 0.1, "fixed intervals at every look: {share}");

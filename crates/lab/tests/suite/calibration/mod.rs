@@ -64,6 +64,13 @@ fn assert_rate(name: &str, bound: f64, runs: u64, wrong: impl Fn(u64) -> bool + 
     assert!(share.low <= bound, "{name}: allowed {bound}, seen {share:?}");
 }
 
+/// Requires each decision about the outcomes of `draw` in at most a share `bound` of the `runs`, up to chance.
+fn assert_each(name: &str, claim: &Statement, bound: f64, runs: u64, draw: impl Fn(u64) -> Vec<Outcome> + Sync) {
+    for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
+        assert_rate(name, bound, runs, |run| weighed(claim, &draw(run)).kind == kind);
+    }
+}
+
 /// Each decision at the boundary of a promised probability has at most half of α: 4000 simulations each,
 /// standard error 0.0025 at 0.025.
 #[test]
@@ -72,12 +79,7 @@ fn events_at_the_boundary() {
         for promise in [Promise::AtLeast(1.0 - rate), Promise::FailsAtMost(rate)] {
             let claim = statement(promise, n);
             let name = format!("{promise:?} at n = {n}");
-            for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
-                assert_rate(&name, 0.025, 4000, |run| {
-                    let drawn = events(n, rate, &mut rng(&name, run));
-                    weighed(&claim, &drawn).kind == kind
-                });
-            }
+            assert_each(&name, &claim, 0.025, 4000, |run| events(n, rate, &mut rng(&name, run)));
         }
     }
 }
@@ -89,21 +91,14 @@ fn events_at_the_boundary() {
 fn means_at_the_boundary() {
     for n in [2, 5, 40] {
         let claim = statement(Promise::MeanIn(-50.0, 1.0), n);
-        for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
-            assert_rate(&format!("mean at n = {n}"), 0.025, 4000, |run| {
-                let drawn = values(n, 1.0, &mut rng("mean", run + 10_000 * n));
-                weighed(&claim, &drawn).kind == kind
-            });
-        }
+        let draw = |run: u64| values(n, 1.0, &mut rng("mean", run + 10_000 * n));
+        assert_each(&format!("mean at n = {n}"), &claim, 0.025, 4000, draw);
     }
     let claim = statement(Promise::MeanIn(0.0, 1.0 / 3.0), 40);
-    for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
-        assert_rate("skewed mean", 0.04, 4000, |run| {
-            let mut rng = rng("skewed", run);
-            let drawn = (0..40).map(|_| value(rng.random::<f64>().powi(2))).collect::<Vec<_>>();
-            weighed(&claim, &drawn).kind == kind
-        });
-    }
+    assert_each("skewed mean", &claim, 0.04, 4000, |run| {
+        let mut rng = rng("skewed", run);
+        (0..40).map(|_| value(rng.random::<f64>().powi(2))).collect()
+    });
 }
 
 /// Trials that say nothing, mixed in at random. A statement that always holds is never refuted, and is
@@ -129,17 +124,12 @@ fn uninformative_trials_change_neither_level_nor_verdict() {
             let fails = 0.1;
             let drawn = mixed(40, fails, says_nothing, &mut rng(&name, run));
             let evidence = weigh(&always, &Params::default(), &drawn, LEVEL).unwrap();
-            let seen = evidence.judgement.estimate;
-            evidence.informative > 0 && !seen.covers(1.0 - fails)
+            evidence.informative > 0 && !evidence.judgement.estimate.covers(1.0 - fails)
         });
     }
     let rate = statement(Promise::FailsAtMost(0.2), 80);
-    for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
-        assert_rate("rate with half uninformative", 0.025, 3000, |run| {
-            let drawn = mixed(80, 0.2, 0.5, &mut rng("half", run));
-            weighed(&rate, &drawn).kind == kind
-        });
-    }
+    let draw = |run: u64| mixed(80, 0.2, 0.5, &mut rng("half", run));
+    assert_each("rate with half uninformative", &rate, 0.025, 3000, draw);
 }
 
 /// "No counter-example in n draws: at most x % fail (95 %)" is true in 95 % of all checks, whatever the share
@@ -157,9 +147,8 @@ fn the_reach_of_a_supported_claim_covers() {
     }
 }
 
-/// Trials of a bound decide in one direction only, there with half of α. The bound is at the boundary, where
-/// either verdict is unwarranted, and then beyond it, where the forbidden verdict would be certain. 3000
-/// simulations each.
+/// Trials of a bound decide in one direction only, there with half of α. The bound is at the boundary, where either
+/// verdict is unwarranted, and then beyond it, where the forbidden verdict would be certain. 3000 simulations each.
 #[test]
 fn a_bound_decides_on_its_side_only() {
     let (low, high) = (Promise::MeanIn(0.0, f64::INFINITY), Promise::MeanIn(f64::NEG_INFINITY, 0.0));
@@ -205,8 +194,7 @@ fn p_values_are_uniform_or_conservative() {
         assert_eq!(p.len(), runs as usize, "{name}: every verdict has a p-value");
         for t in [0.001, 0.01, 0.05, 0.2, 0.5, 0.9] {
             // Bisection finds p to three digits.
-            let below = p.iter().filter(|p| **p <= t).count() as u64;
-            let share = binomial(below, runs, 1.0 - 2e-6).unwrap();
+            let share = binomial(p.iter().filter(|p| **p <= t).count() as u64, runs, 1.0 - 2e-6).unwrap();
             assert!(share.low <= 1.001 * t, "{name}: P(p <= {t}) is {share:?}");
             let uniform = share.high >= t / 1.001;
             assert!(uniform || !exact, "{name}: P(p <= {t}) is {share:?}");
