@@ -42,7 +42,7 @@ pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
         paper: paper_of(&get("paper")?)?,
         place: text("place")?,
         kind: Kind::parse(&text("kind")?).raised()?,
-        expected: VerdictKind::named(&text("expected")?).raised()?,
+        expected: VerdictKind::parse(&text("expected")?).raised()?,
         own: get("own")?.extract()?,
         draws: None,
         statement: text("statement")?,

@@ -186,7 +186,7 @@ impl Sheet {
         };
         let class = field("class").map(Discrepancy::parse).transpose().map_err(|e| wrong(e.to_string()))?;
         let kind = Kind::parse(needed("kind")?).map_err(|e| wrong(e.to_string()))?;
-        let expected = VerdictKind::named(needed("expected")?).map_err(|e| wrong(e.to_string()))?;
+        let expected = VerdictKind::parse(needed("expected")?).map_err(|e| wrong(e.to_string()))?;
         let own = match field("own") {
             None | Some("no") => false,
             Some("yes") => true,

@@ -28,14 +28,6 @@ named!(VerdictKind, "verdict": Supported = "supported", Refuted = "refuted", Inc
     OutOfScope = "out-of-scope", Vacuous = "vacuous", Failed = "failed");
 
 impl VerdictKind {
-    /// Returns the verdict of this [name](VerdictKind::name).
-    ///
-    /// # Errors
-    /// An unknown name, with the nearest known ones.
-    pub fn named(name: &str) -> Result<VerdictKind> {
-        Self::parse(name)
-    }
-
     /// Returns the definition, for the glossary.
     pub fn definition(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 use crate::run::files::content;
 use crate::run::grid::GridOptions;
 use crate::run::store::Shard;
-use attnlab_core::error::{Error, Result, require};
+use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
