@@ -13,8 +13,11 @@ const DEEPEST: usize = 100;
 /// Largest length of an expression, in bytes.
 const LONGEST: usize = 4000;
 
+type Function = fn(f64) -> f64;
+type PairFunction = fn(f64, f64) -> f64;
+
 /// The functions of one argument.
-const FUNCTIONS: [(&str, fn(f64) -> f64); 10] = [
+const FUNCTIONS: [(&str, Function); 10] = [
     ("sqrt", f64::sqrt),
     ("log", f64::ln),
     ("ln", f64::ln),
@@ -28,7 +31,7 @@ const FUNCTIONS: [(&str, fn(f64) -> f64); 10] = [
 ];
 
 /// The functions of two arguments.
-const PAIRS: [(&str, fn(f64, f64) -> f64); 2] = [("min", f64::min), ("max", f64::max)];
+const PAIRS: [(&str, PairFunction); 2] = [("min", f64::min), ("max", f64::max)];
 
 /// Summary of the grammar for messages, in one line.
 pub const SYNTAX: &str = "numbers, names, pi, + - * / ^, brackets, sqrt log (natural) ln log2 log10 \

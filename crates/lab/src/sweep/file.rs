@@ -54,11 +54,10 @@ impl Sweep {
                 return Err(Error::invalid("claim", "(not set)", allowed));
             }
         };
-        if let Of::Experiment(_) = of {
-            if let Some(name) = ["level", "beyond_hypotheses", "stop"].into_iter().find(|n| map.contains_key(*n)) {
-                let allowed = "must be left out; it is for claims, and an experiment has no verdict";
-                return Err(Error::invalid(name, &map[name], allowed));
-            }
+        let of_claims = ["level", "beyond_hypotheses", "stop"].into_iter().find(|name| map.contains_key(*name));
+        if let (Of::Experiment(_), Some(name)) = (&of, of_claims) {
+            let allowed = "must be left out; it is for claims, and an experiment has no verdict";
+            return Err(Error::invalid(name, &map[name], allowed));
         }
         let axes = match map.get("axes") {
             None => vec![],
