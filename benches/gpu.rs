@@ -92,13 +92,8 @@ fn json(size: &Size, gpu: &Gpu, heads: &[Head]) {
     race.add("product", || products(heads, false));
     race.run(size.rounds);
     let line = serde_json::json!({
-        "device": gpu.report().name,
-        "driver": gpu.report().driver,
-        "tokens": size.tokens,
-        "dim": size.dim,
-        "heads": size.heads,
-        "softmax": race.seconds("softmax"),
-        "thresholded": race.seconds("thresholded"),
+        "device": gpu.report().name, "driver": gpu.report().driver, "tokens": size.tokens, "dim": size.dim,
+        "heads": size.heads, "softmax": race.seconds("softmax"), "thresholded": race.seconds("thresholded"),
         "product": race.seconds("product"),
     });
     println!("{line}");

@@ -34,8 +34,7 @@ fn main() {
     let largest = or_exit(arguments.whole("--cells", 1_000_000, 1_000));
     println!("{CLAIM}, {trials} trial(s) a cell");
     println!("command           cells        rows   seconds  µs a row    MB");
-    let sizes = [100, 10, 1].map(|part| largest / part);
-    for cells in sizes.into_iter().filter(|cells| *cells >= 100) {
+    for cells in [100, 10, 1].map(|part| largest / part).into_iter().filter(|cells| *cells >= 100) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = |name: &str| folder.path().join(name).display().to_string();
         // Two axes of equal length.

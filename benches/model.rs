@@ -1,5 +1,4 @@
-//! Training throughput of the networks (feature train): forward passes and whole steps, one after the
-//! other in rounds.
+//! Training throughput of the networks (feature train): forward passes and whole steps, one after the other in rounds.
 //!
 //! ```text
 //! cargo bench --features train --bench model                          # regression, 64 prompts, CPU
@@ -61,16 +60,14 @@ impl Size {
     }
 }
 
-/// Task of the network: regression at the papers' size, or the next of random tokens, which cost
-/// what real ones do.
+/// Task of the network: regression at the papers' size, or the next of random tokens, which cost what real ones do.
 fn task(config: &ModelConfig) -> Result<Box<dyn TrainingTask>> {
     Ok(match config.input {
         Input::Tokens { vocabulary } => {
             let most = u64::try_from(vocabulary.min(1 << 16)).unwrap_or(1 << 16);
             let length = 64 * (config.context as u64 + 1);
             let tokens = (0..length).map(|i| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) % most);
-            let tokens = tokens.map(|t| u16::try_from(t).unwrap_or(0));
-            Box::new(Text::from_tokens(tokens.collect(), config.context, 0.5)?)
+            Box::new(Text::from_tokens(tokens.map(|t| u16::try_from(t).unwrap_or(0)).collect(), config.context, 0.5)?)
         }
         Input::Vectors { dim } | Input::Patches { dim } => Box::new(InContextTask {
             functions: Functions::Linear,

@@ -67,8 +67,7 @@ fn bare_products(y: ArrayView2<f32>, all: bool, width: usize) {
         let columns = stop - start;
         // Columns start..stop of the upper triangle, halving the diagonal block: N²p in all.
         let rows = if all { n } else { (start + columns / 2).max(1) };
-        let top = scores.slice_mut(s![..rows, ..columns]);
-        gemm(1.0, y.slice(s![.., ..rows]).t(), panel, false, top, Threads::All);
+        gemm(1.0, y.slice(s![.., ..rows]).t(), panel, false, scores.slice_mut(s![..rows, ..columns]), Threads::All);
         let (weights, out) = (scores.slice(s![.., ..columns]), out.slice_mut(s![.., ..columns]));
         gemm(1e-6, y, weights, false, out, Threads::All);
     }
@@ -83,8 +82,7 @@ fn bare_tiles(y: ArrayView2<f32>) {
     let start = |b| Array2::<f32>::zeros((p, blocks.range(b).len()).f());
     let mut states: Vec<_> = (0..blocks.count()).map(start).collect();
     let add = |out: &mut Array2<f32>, keys: Range<usize>, weights: ArrayView2<f32>| {
-        let values = y.slice(s![.., keys]);
-        gemm(1e-6, values, weights, true, out.view_mut(), Threads::One);
+        gemm(1e-6, y.slice(s![.., keys]), weights, true, out.view_mut(), Threads::One);
     };
     let visit = |tile: Tile<f32>, own: &mut Array2<f32>, other: Option<&mut Array2<f32>>| {
         if let Some(other) = other {
@@ -190,8 +188,7 @@ fn against_plain(size: &Size) {
         }
     });
     race.add("streaming, f64", || {
-        let redecided = Mssa::new(Softmax, 0.0).apply_coefficients(&mut wide_heads);
-        black_box(redecided.is_ok());
+        black_box(Mssa::new(Softmax, 0.0).apply_coefficients(&mut wide_heads).is_ok());
     });
     race.add("streaming, f32", || _ = layer(Softmax, &mut narrow_heads));
     race.run(size.rounds);

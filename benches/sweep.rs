@@ -63,8 +63,7 @@ fn main() {
     };
     let run = || {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let options = GridOptions::default();
-        sweep::run(&sweep, &catalogue, folder.path(), options, &Silent).expect("the sweep");
+        sweep::run(&sweep, &catalogue, folder.path(), GridOptions::default(), &Silent).expect("the sweep");
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
     let mut race = Race::new();

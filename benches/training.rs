@@ -99,8 +99,7 @@ impl Case {
         let last_losses = |seed: u64| -> [f64; 2] {
             let streams = self.streams(attention, seed);
             let begin = Weights::uniform(self.problem.ambient, Form::Full, &streams);
-            let pair = [&sets[0], &sets[1]];
-            let curves = train(attention, pair, &begin, Form::Full, &self.recipe, &streams);
+            let curves = train(attention, [&sets[0], &sets[1]], &begin, Form::Full, &self.recipe, &streams);
             let curves = curves.expect("training at the authors' settings");
             [curves.train, curves.test].map(|l| l[l.len() - 1])
         };
@@ -114,8 +113,7 @@ impl Case {
         let n = self.problem.ambient;
         let path = |name: &str| folder.join(format!("{}_{name}.npy", self.name));
         for (set, prompts) in [("train", &self.prompts[0]), ("test", &self.prompts[1])] {
-            let shape = (prompts.len(), n, self.problem.context + 1);
-            let mut x = Array3::<f32>::zeros(shape);
+            let mut x = Array3::<f32>::zeros((prompts.len(), n, self.problem.context + 1));
             let mut y = Array2::<f32>::zeros((prompts.len(), n));
             for (i, p) in prompts.iter().enumerate() {
                 x.slice_mut(s![i, .., ..-1]).assign(&p.context.mapv(|x| x as f32));
@@ -134,8 +132,7 @@ impl Case {
                 write(&file("pv"), &begin.pv.as_standard_layout())?;
                 let mut orders = Array2::<i64>::zeros((self.recipe.epochs, TRAIN));
                 for (epoch, mut row) in orders.rows_mut().into_iter().enumerate() {
-                    let order = order(TRAIN, &streams, epoch as u64);
-                    row.iter_mut().zip(order).for_each(|(to, i)| *to = i as i64);
+                    row.iter_mut().zip(order(TRAIN, &streams, epoch as u64)).for_each(|(to, i)| *to = i as i64);
                 }
                 write(&file("order"), &orders)?;
             }

@@ -23,7 +23,6 @@ impl<'a> Race<'a> {
         Race { now: if cpu { cpu_seconds } else { wall_seconds }, contenders: vec![], seconds: vec![] }
     }
 
-    /// Adds a contender.
     pub fn add(&mut self, name: &'static str, run: impl FnMut() + 'a) {
         self.contenders.push((name, Box::new(run)));
         self.seconds.push(vec![]);
@@ -58,8 +57,7 @@ impl<'a> Race<'a> {
 
     /// Prints time(`a`) / time(`b`), round by round.
     pub fn print_ratio(&self, label: &str, a: &str, b: &str, goal: &str) {
-        let ratios = self.seconds(a).iter().zip(self.seconds(b)).map(|(a, b)| a / b);
-        let (low, median, high) = spread(ratios.collect());
+        let (low, median, high) = spread(self.seconds(a).iter().zip(self.seconds(b)).map(|(a, b)| a / b).collect());
         println!("  {label:<52} {median:6.3}  [{low:.3}, {high:.3}]  {goal}");
     }
 }
@@ -73,8 +71,7 @@ fn wall_seconds() -> f64 {
 fn cpu_seconds() -> f64 {
     let tasks = std::fs::read_dir("/proc/self/task").expect("--cpu-time needs Linux");
     let nanoseconds = tasks.flatten().filter_map(|task| {
-        let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse::<f64>().ok()
+        std::fs::read_to_string(task.path().join("schedstat")).ok()?.split_whitespace().next()?.parse::<f64>().ok()
     });
     nanoseconds.sum::<f64>() / 1e9
 }

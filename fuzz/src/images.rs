@@ -15,19 +15,9 @@ pub fn image(bytes: &[u8]) {
 
 /// Folders of data sets, of every kind: every image has a class, and can be read or is refused.
 pub fn dataset(bytes: &[u8]) {
-    let names = [
-        "train-images-idx3-ubyte",
-        "train-labels-idx1-ubyte",
-        "images.npy",
-        "labels.npy",
-        "shard.tar",
-        "digits.csv",
-        "data_batch_1.bin",
-        "batches.meta.txt",
-        "0.json",
-        "one/a.png",
-        "two/b.jpg",
-    ];
+    let names = "train-images-idx3-ubyte train-labels-idx1-ubyte images.npy labels.npy shard.tar digits.csv \
+        data_batch_1.bin batches.meta.txt 0.json one/a.png two/b.jpg";
+    let names: Vec<_> = names.split(' ').collect();
     let files = Files::new(bytes, &names);
     // Digits are given as a file.
     for path in [files.folder().to_path_buf(), files.at("digits.csv")] {

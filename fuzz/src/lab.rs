@@ -14,8 +14,7 @@ use toml::Table;
 
 /// Claims and experiments of the sweeps and settings.
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
-    let toy = Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()]);
-    Catalogue::new().with(toy).with(attnlab_aot::room())
+    Catalogue::new().with(Room::new("toy", toy::PAPERS).claims(vec![toy::fair_coin()])).with(attnlab_aot::room())
 });
 
 /// Expressions: the text is kept, and brackets and spaces around it change neither names nor value.
@@ -69,8 +68,7 @@ pub fn sweep(bytes: &[u8]) {
 
 /// Asserts that the settings of a sweep restore it from the text of `run.json`.
 fn restored(sweep: &Sweep) {
-    let manifest = Manifest::new("fuzz", sweep.seed, sweep.settings());
-    let read = reread(&manifest);
+    let read = reread(&Manifest::new("fuzz", sweep.seed, sweep.settings()));
     let again = Sweep::of_manifest(&read).expect("the settings are those of a sweep").expect("they name axes");
     assert_eq!(Sweep { origin: sweep.origin.clone(), ..again }, *sweep);
 }
@@ -92,8 +90,7 @@ pub fn settings(bytes: &[u8]) {
                 continue;
             };
             let stored = experiment.settings();
-            let again = entry.with_settings(&stored).expect("stored settings build the experiment");
-            assert_eq!(again.settings(), stored);
+            assert_eq!(entry.with_settings(&stored).expect("stored settings build the experiment").settings(), stored);
         }
     }
 }

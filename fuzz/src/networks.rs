@@ -78,14 +78,9 @@ fn tensors(path: &Path, bytes: usize) {
 /// Folders of safetensors, with an index of shards or as a training here leaves them: tensors have the shapes and the
 /// bytes that the header announces.
 pub fn checkpoint(bytes: &[u8]) {
-    let names = [
-        "model.safetensors",
-        "model-00001-of-00002.safetensors",
-        "model-00002-of-00002.safetensors",
-        "model.safetensors.index.json",
-        "step-000000001.safetensors",
-        "step-000000001.json",
-    ];
+    let names = "model.safetensors model-00001-of-00002.safetensors model-00002-of-00002.safetensors \
+        model.safetensors.index.json step-000000001.safetensors step-000000001.json";
+    let names: Vec<_> = names.split(' ').collect();
     let files = Files::new(bytes, &names);
     tensors(files.folder(), bytes.len());
     let _ = Checkpoint::open_all(&[files.folder().to_path_buf()]);
@@ -111,16 +106,14 @@ pub fn gguf(bytes: &[u8]) {
 
 /// `config.json` with tensors: sizes can be computed with, and a network that can be opened has a forward pass.
 pub fn network(bytes: &[u8]) {
-    let files = Files::new(bytes, &["config.json", "model.safetensors"]);
-    network_at(files.folder());
+    network_at(Files::new(bytes, &["config.json", "model.safetensors"]).folder());
 }
 
 fn network_at(path: &Path) {
     const TOKENS: usize = 1024;
     let Ok(architecture) = TransformerArchitecture::of_network(path) else { return };
     architecture.validate().expect("an architecture that was read is valid");
-    let sizes = [architecture.parameters(), architecture.activation_bytes(TOKENS)];
-    assert!(sizes.into_iter().all(|size| size > 0));
+    assert!([architecture.parameters(), architecture.activation_bytes(TOKENS)].into_iter().all(|size| size > 0));
     architecture.forward_cost(TOKENS);
     Recordings::all().bytes(&architecture, TOKENS);
     if let Ok(network) = Transformer::open(path)
@@ -132,16 +125,9 @@ fn network_at(path: &Path) {
 
 /// Folders of tokenizers, of every form.
 pub fn tokenizer(bytes: &[u8]) {
-    let names = [
-        "tokenizer.json",
-        "tokenizer_config.json",
-        "special_tokens_map.json",
-        "added_tokens.json",
-        "vocab.json",
-        "merges.txt",
-        "vocab.txt",
-        "config.json",
-    ];
+    let names = "tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json vocab.json \
+        merges.txt vocab.txt config.json";
+    let names: Vec<_> = names.split(' ').collect();
     tokenizer_at(Files::new(bytes, &names).folder());
 }
 
@@ -152,8 +138,7 @@ fn tokenizer_at(path: &Path) {
         let Ok(tokens) = tokenizer.encode_with_spans(text) else { continue };
         let ids: Vec<u32> = tokens.iter().map(|(id, _)| *id).collect();
         assert_eq!(tokenizer.encode_plain(text).ok().as_ref(), Some(&ids));
-        let outside = tokens.iter().find(|(_, span)| text.get(span.clone()).is_none());
-        assert_eq!(outside, None, "no part of {text:?}");
+        assert_eq!(tokens.iter().find(|(_, span)| text.get(span.clone()).is_none()), None, "no part of {text:?}");
         let _ = tokenizer.encode(text);
         let _ = tokenizer.decode(&ids);
     }

@@ -16,7 +16,6 @@ const SECONDS: &str = "ATTNLAB_FUZZ_SECONDS";
 /// Variable with the seed, that of all random cases of the tests.
 const SEED: &str = "PROPTEST_RNG_SEED";
 
-/// Folder of the corpora.
 const CORPORA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus");
 
 /// Runs a target on its corpus and on mutations of it.
@@ -30,8 +29,7 @@ pub(crate) fn replay(name: &str, target: Target) {
     let began = Instant::now();
     let mut case = 0;
     while case < CASES || began.elapsed() < seconds {
-        let bytes = mutation::case(name, &corpus, seed, case);
-        attempt(target, &bytes, &format!("{name}: case {case} of {SEED}={seed}"));
+        attempt(target, &mutation::case(name, &corpus, seed, case), &format!("{name}: case {case} of {SEED}={seed}"));
         case += 1;
     }
     println!("{name}: {case} cases in {:.1} s", began.elapsed().as_secs_f64());

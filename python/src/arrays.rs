@@ -63,11 +63,7 @@ fn shape_of(array: &Bound<'_, PyUntypedArray>) -> String {
 }
 
 fn shape_error(name: &str, array: &Bound<'_, PyUntypedArray>, expected: &str) -> PyErr {
-    crate::convert::exception(Error::Shape {
-        name: name.to_string(),
-        found: shape_of(array),
-        expected: expected.to_string(),
-    })
+    crate::convert::exception(Error::Shape { name: name.into(), found: shape_of(array), expected: expected.into() })
 }
 
 fn type_error(name: &str, array: &Bound<'_, PyUntypedArray>, allowed: &str, write: &str) -> PyErr {
@@ -97,12 +93,8 @@ pub fn matrix(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Matrix> {
         }
         (_, Ok(array)) if array.is_aligned() => Matrix::Copied(array.readonly().as_array().mapv(f64::from)),
         _ => {
-            return Err(type_error(
-                name,
-                array,
-                "float64 or float32, in the byte order of this machine",
-                &format!("{name}.astype('float64')"),
-            ));
+            let allowed = "float64 or float32, in the byte order of this machine";
+            return Err(type_error(name, array, allowed, &format!("{name}.astype('float64')")));
         }
     };
     let wrong = value.py().detach(|| {
@@ -134,8 +126,7 @@ fn labels(value: &Bound<'_, PyAny>, clusters: usize) -> PyResult<Vec<usize>> {
     if !matches!(array.dtype().kind(), b'i' | b'u') {
         return Err(type_error("labels", array, "int64, or another of integers,", "labels.astype('int64')"));
     }
-    let wide = value.call_method1("astype", ("int64",))?;
-    let wide: PyReadonlyArray1<i64> = wide.extract()?;
+    let wide: PyReadonlyArray1<i64> = value.call_method1("astype", ("int64",))?.extract()?;
     let label = |(i, k): (usize, &i64)| match usize::try_from(*k) {
         Ok(k) if k < clusters => Ok(k),
         _ => Err(unknown_label(i, k, clusters)),
@@ -230,8 +221,7 @@ pub fn unroll<'py>(
 
 pub fn positive(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let x = number(name, value)?;
-    attnlab_core::error::positive(name, x).raised()?;
-    Ok(x)
+    attnlab_core::error::positive(name, x).map(|()| x).raised()
 }
 
 /// Refuses τ outside (0, 1].
@@ -264,13 +254,11 @@ pub fn horizon_of_draw(
     let [n, k, p] =
         [("tokens", tokens), ("clusters", clusters), ("dim", dim)].map(|(name, value)| whole(name, value, 1));
     let (n, k, p, seed) = (n?, k?, p?, whole("seed", seed, 0)?);
-    let delta = optional(delta, |x| number("delta", x))?;
-    let delta = delta.unwrap_or_else(|| delta_limit(n as f64, p as f64));
+    let delta = optional(delta, |x| number("delta", x))?.unwrap_or_else(|| delta_limit(n as f64, p as f64));
     let (eta, tau) = (positive("eta", eta)?, threshold(tau)?);
     memory::ensure("the horizon of one draw", bytes_with_copies(n, k, p)).raised()?;
     let mixture = Mixture::balanced(n as usize, k as usize, p as usize, delta).raised()?;
-    let report = background::run(py, report, move |meter| horizon_on(&Cpu, &mixture, eta, tau, seed, meter))?;
-    with_law(py, &report)
+    with_law(py, &background::run(py, report, move |meter| horizon_on(&Cpu, &mixture, eta, tau, seed, meter))?)
 }
 
 /// Finds the horizon of tokens with bases and labels.
@@ -289,8 +277,7 @@ pub fn horizon_of_tokens(
     let largest = taken.bases.iter().map(Array2::ncols).max().unwrap_or(0);
     let (n, k) = (taken.tokens.view().ncols() as u64, taken.bases.len() as u64);
     memory::ensure("the horizon of one draw", bytes_with_copies(n, k, largest as u64)).raised()?;
-    let report = background::run(py, report, move |meter| horizon_of_given(&Cpu, taken.given(), eta, tau, meter))?;
-    with_law(py, &report)
+    with_law(py, &background::run(py, report, move |meter| horizon_of_given(&Cpu, taken.given(), eta, tau, meter))?)
 }
 
 /// Draws tokens (d, N), bases and labels (N,), with the seeds and parameters.
@@ -309,12 +296,8 @@ pub fn sample<'py>(
         Some(id) => Planned::of_claim(id, &crate::convert::map_of(set)?, seed, trial).raised()?,
         None => Planned::of_options(&options_of(options)?, seed).raised()?,
     };
-    let (draw, planned) = background::run(py, None, move |_| {
-        let draw = planned.draw()?;
-        Ok((draw, planned))
-    })?;
-    let bases = draw.bases.into_iter().map(|u| u.into_pyarray(py));
-    let bases = PyList::new(py, bases.collect::<Vec<_>>())?;
+    let (draw, planned) = background::run(py, None, move |_| Ok((planned.draw()?, planned)))?;
+    let bases = PyList::new(py, draw.bases.into_iter().map(|u| u.into_pyarray(py)).collect::<Vec<_>>())?;
     let labels: Array1<i64> = draw.labels.iter().map(|k| *k as i64).collect();
     let origin = crate::convert::to_python(py, &planned.describe(), false)?;
     Ok((draw.tokens.into_pyarray(py), bases, labels.into_pyarray(py), origin))
@@ -333,9 +316,7 @@ fn options_of(given: &Bound<'_, PyDict>) -> PyResult<DrawOptions> {
             "orthonormal" => BasisRelation::Orthonormal,
             "independent" => BasisRelation::Independent,
             "coherent" => BasisRelation::Coherent,
-            _ => {
-                return Err(refused("relation", &word, "must be orthonormal, independent or coherent"));
-            }
+            _ => return Err(refused("relation", &word, "must be orthonormal, independent or coherent")),
         },
     };
     Ok(DrawOptions {

@@ -130,8 +130,7 @@ impl Meter {
         }
         let label = locked(&self.label).clone();
         let (done, total) = (&self.done, &self.total);
-        let counts = (label, done.load(Ordering::Relaxed), total.load(Ordering::Relaxed));
-        report.call_method1("update", counts)?;
+        report.call_method1("update", (label, done.load(Ordering::Relaxed), total.load(Ordering::Relaxed)))?;
         Ok(())
     }
 }
@@ -198,8 +197,7 @@ fn watched<T: Send + 'static>(
             meter.stop.store(true, Ordering::Relaxed);
             let is_interrupt = |e: &PyErr| e.is_instance_of::<PyKeyboardInterrupt>(py);
             // The library's own message about what is kept, if the work ends in time.
-            let ended = wait(GRACE).ok();
-            let message = ended.and_then(Result::err).map(exception);
+            let message = wait(GRACE).ok().and_then(Result::err).map(exception);
             return Err(match message {
                 Some(e) if is_interrupt(&e) && is_interrupt(&stopped) => e,
                 _ => stopped,

@@ -60,8 +60,7 @@ impl Checked {
         let row = |verdict: Found| {
             let (parameters, data) = report::keep(&verdict);
             let found = verdict.report();
-            let manifest = Manifest::new(report::VERDICTS, found.seed, Map::new());
-            Row::new(&manifest, 0, found.trials, parameters, data)
+            Row::new(&Manifest::new(report::VERDICTS, found.seed, Map::new()), 0, found.trials, parameters, data)
         };
         let mut rows = vec![row(Found::Claim(self.found.clone()))];
         rows.extend(self.mutants.iter().cloned().map(Found::Mutant).map(row));

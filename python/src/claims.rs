@@ -31,10 +31,7 @@ pub fn take_raised() -> Option<PyErr> {
 
 /// [Keeps](kept) an exception of a trial. A failed computation is none: the trial is uninformative.
 fn raised(py: Python<'_>, id: &str, error: PyErr) -> Error {
-    let algebra = || {
-        let kind = py.import("numpy.linalg")?.getattr("LinAlgError")?;
-        Ok::<_, PyErr>(error.matches(py, kind)?)
-    };
+    let algebra = || Ok::<_, PyErr>(error.matches(py, py.import("numpy.linalg")?.getattr("LinAlgError")?)?);
     if error.is_instance_of::<PyArithmeticError>(py) || algebra().unwrap_or(false) {
         return Error::undefined(error.value(py).to_string());
     }
@@ -83,7 +80,6 @@ struct Variant {
     set: Vec<(&'static str, Value)>,
 }
 
-/// A claim written in Python.
 struct PythonClaim {
     body: Arc<Body>,
     trial: Function,
@@ -118,8 +114,7 @@ impl PythonClaim {
     }
 
     fn parameters<'py>(&self, py: Python<'py>, params: &Params) -> PyResult<Bound<'py, PyAny>> {
-        let dict = object(py, params.as_json(), false)?;
-        self.body.parameters.bind(py).call1((dict,))
+        self.body.parameters.bind(py).call1((object(py, params.as_json(), false)?,))
     }
 
     fn margin(&self, py: Python<'_>, margin: &Function, params: &Params) -> PyResult<f64> {
@@ -132,17 +127,15 @@ impl PythonClaim {
     fn promised(&self, params: &Params) -> PyResult<Promise> {
         match &self.promise {
             Told::Fixed(promise) => Ok(*promise),
-            Told::Called(function) => Python::attach(|py| {
-                let returned = function.bind(py).call1((self.parameters(py, params)?,))?;
-                promise_of(&returned)
-            }),
+            Told::Called(function) => {
+                Python::attach(|py| promise_of(&function.bind(py).call1((self.parameters(py, params)?,))?))
+            }
         }
     }
 
     /// Calls the function on the streams of a trial, or of the first one of a block: (p, rng) or (p, rng, trials).
     fn outcomes(&self, py: Python<'_>, params: &Params, streams: &Streams) -> PyResult<Vec<Outcome>> {
-        let stream = Bound::new(py, Stream::open(py, streams, "trial", 0)?)?;
-        let rng = self.body.generator.bind(py).call1((stream,))?;
+        let rng = self.body.generator.bind(py).call1((Bound::new(py, Stream::open(py, streams, "trial", 0)?)?,))?;
         let (p, trial) = (self.parameters(py, params)?, self.trial.bind(py));
         match self.body.block {
             1 => Ok(vec![outcome_of(&trial.call1((p, rng))?)?]),
@@ -218,8 +211,7 @@ impl Claim for PythonClaim {
         Python::attach(|py| {
             let hypothesis = |(name, printed, margin): &(&'static str, &'static str, Function)| {
                 // `validate` has called it at these parameters; NaN does not hold.
-                let margin = self.margin(py, margin, params).unwrap_or(f64::NAN);
-                Hypothesis::new(name, printed, margin)
+                Hypothesis::new(name, printed, self.margin(py, margin, params).unwrap_or(f64::NAN))
             };
             self.body.hypotheses.iter().map(hypothesis).collect()
         })

@@ -20,8 +20,7 @@ pub fn exception(error: Error) -> PyErr {
         // The library's message names options of the command line.
         Error::Missing { names, set } => {
             let verb = if names.len() == 1 { "is" } else { "are" };
-            let set = set.iter().map(|s| s.trim_start_matches("--set "));
-            let set = set.collect::<Vec<_>>().join(", ");
+            let set = set.iter().map(|s| s.trim_start_matches("--set ")).collect::<Vec<_>>().join(", ");
             format!("{} {verb} required: add {set}", names.join(", "))
         }
         error => arguments_for_options(&error.to_string()),
@@ -112,9 +111,7 @@ pub fn object<'py>(py: Python<'py>, map: &Map<String, Value>, words: bool) -> Py
 
 /// Converts what the library writes as JSON to Python.
 pub fn serialised(py: Python<'_>, value: &impl Serialize) -> PyResult<Py<PyAny>> {
-    let json = serde_json::to_value(value);
-    let json = json.map_err(|e| exception(Error::unwritable("a result (JSON)", e)))?;
-    to_python(py, &json, false)
+    to_python(py, &serde_json::to_value(value).map_err(|e| exception(Error::unwritable("a result (JSON)", e)))?, false)
 }
 
 /// Converts Python to JSON: None, bool, int, float, str, list, tuple, dict, and NumPy scalars and arrays. Infinities
@@ -164,8 +161,7 @@ fn nested(name: &str, value: &Bound<'_, PyAny>, deeper: usize) -> PyResult<Value
     if value.hasattr("__fspath__")? {
         return Ok(value.str()?.to_string().into());
     }
-    let allowed = "must be a number, a flag, a text, or a list or dict of them";
-    Err(refused(name, value, allowed))
+    Err(refused(name, value, "must be a number, a flag, a text, or a list or dict of them"))
 }
 
 /// Converts a dict to a JSON object, in its order. A value that is None is left out: the parameter keeps its default.
@@ -187,8 +183,7 @@ fn map_nested(dict: &Bound<'_, PyDict>, deeper: usize) -> PyResult<Map<String, V
 
 /// Refuses an argument, by the grammar of the library's messages.
 pub fn refused(name: &str, value: &Bound<'_, PyAny>, allowed: &str) -> PyErr {
-    let shown = value.repr().map_or("?".into(), |text| text.to_string());
-    exception(Error::invalid(name, shown, allowed))
+    exception(Error::invalid(name, value.repr().map_or("?".into(), |text| text.to_string()), allowed))
 }
 
 /// Reads a whole number ≥ `least`; 1e5 is accepted.
@@ -211,8 +206,7 @@ pub fn number(name: &str, value: &Bound<'_, PyAny>) -> PyResult<f64> {
 
 /// Returns an entry of a dict that must be there.
 pub fn needed<'py>(spec: &Bound<'py, PyDict>, name: &str) -> PyResult<Bound<'py, PyAny>> {
-    let missing = || PyValueError::new_err(format!("{name} is required"));
-    spec.get_item(name)?.ok_or_else(missing)
+    spec.get_item(name)?.ok_or_else(|| PyValueError::new_err(format!("{name} is required")))
 }
 
 /// Reads an argument that may be None.

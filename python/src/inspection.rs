@@ -29,8 +29,7 @@ pub fn inspect_tokens(
     let seed = whole("seed", seed, 0)?;
     let fitting = fitting(options)?;
     fitting.ranges("").and_then(|()| fitting.validate()).raised()?;
-    let controls = if controls { Controls::All } else { Controls::None };
-    let mut how = fitting.how(controls);
+    let mut how = fitting.how(if controls { Controls::All } else { Controls::None });
     let bases = bases.filter(|u| !u.is_none());
     let tokens = match bases {
         Some(bases) => {
@@ -43,8 +42,7 @@ pub fn inspect_tokens(
             taken.tokens
         }
         None if labels.is_some_and(|y| !y.is_none()) => {
-            let allowed = "must be set; known bases and labels come together";
-            return Err(Error::invalid("bases", "None", allowed)).raised();
+            return Err(Error::invalid("bases", "None", "must be set; known bases and labels come together")).raised();
         }
         None => matrix("tokens", z)?,
     };

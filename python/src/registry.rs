@@ -45,8 +45,7 @@ pub fn register(spec: &Bound<'_, PyDict>) -> PyResult<()> {
     let claim = claims::of_spec(spec)?;
     let id = &claim.sheet().id;
     if compiled().claim(id).is_ok() {
-        let allowed = "must be another id; the library has a claim of this one";
-        return Err(Error::invalid("id", id, allowed)).raised();
+        return Err(Error::invalid("id", id, "must be another id; the library has a claim of this one")).raised();
     }
     let checked = room(vec![claim.clone()]).validate();
     match (claims::take_raised(), checked) {
@@ -101,10 +100,7 @@ pub fn evaluate(py: Python<'_>, name: &str, set: &Bound<'_, PyDict>) -> PyResult
         Value::Array(items) => match vector(items) {
             Some(numbers) => Ok(numbers.into_pyarray(py).into_any().unbind()),
             // A matrix, by its rows.
-            None => {
-                let rows = to_python(py, &evaluated.value, false)?;
-                Ok(py.import("numpy")?.call_method1("array", (rows,))?.unbind())
-            }
+            None => Ok(py.import("numpy")?.call_method1("array", (to_python(py, &evaluated.value, false)?,))?.unbind()),
         },
         value => to_python(py, value, false),
     }
@@ -114,9 +110,7 @@ pub fn evaluate(py: Python<'_>, name: &str, set: &Bound<'_, PyDict>) -> PyResult
 #[pyfunction]
 pub fn cell(id: &str, set: &Bound<'_, PyDict>) -> PyResult<u64> {
     let claim = catalogue().claim(id).raised()?.clone();
-    let set = map_of(set)?;
-    let params = Params::resolve(&claim.schema(), &set).raised()?;
-    Ok(params.cell())
+    Ok(Params::resolve(&claim.schema(), &map_of(set)?).raised()?.cell())
 }
 
 /// Runs the command line of attnlab with these arguments and returns its exit status.
@@ -134,6 +128,5 @@ pub fn command(py: Python<'_>, arguments: Vec<String>) -> u8 {
 /// Reads a JSON value, for tests of the conversion.
 #[pyfunction]
 pub fn echo(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-    let value = optional(Some(value), |v| from_python("value", v))?;
-    to_python(py, &value.unwrap_or(Value::Null), false)
+    to_python(py, &optional(Some(value), |v| from_python("value", v))?.unwrap_or(Value::Null), false)
 }

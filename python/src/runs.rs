@@ -91,8 +91,7 @@ fn sweep_of(of: &Bound<'_, PyAny>) -> PyResult<Sweep> {
 pub fn merge(py: Python<'_>, folders: Vec<PathBuf>, out: PathBuf, force: bool, mix_builds: bool) -> PyResult<Counts> {
     let catalogue = catalogue();
     run(py, None, move |_| {
-        let options = MergeOptions { force, mix_builds };
-        let (plan, finished) = sweep::merge_rows(&folders, &catalogue, &out, options)?;
+        let (plan, finished) = sweep::merge_rows(&folders, &catalogue, &out, MergeOptions { force, mix_builds })?;
         sweep::write_results(&plan, &finished.stored, &out)?;
         Ok((finished.resumed, finished.computed, finished.dropped))
     })
@@ -270,8 +269,7 @@ pub fn read_cells(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
 #[pyfunction]
 pub fn read_run(py: Python<'_>, folder: PathBuf) -> PyResult<Py<PyAny>> {
     let manifest = attnlab_lab::run::store::Manifest::of_folder(&folder).raised()?;
-    let json = serde_json::to_value(manifest).map_err(|e| Error::undefined(e.to_string())).raised()?;
-    to_python(py, &json, false)
+    to_python(py, &serde_json::to_value(manifest).map_err(|e| Error::undefined(e.to_string())).raised()?, false)
 }
 
 /// Draws the figures of a folder: (name, title, caption, SVG, CSV) of each.

@@ -56,8 +56,7 @@ unsafe extern "C" fn next_uint32(state: *mut c_void) -> u32 {
 /// # Safety
 /// As [`next_uint64`].
 unsafe extern "C" fn next_double(state: *mut c_void) -> f64 {
-    // 53 bits, as `rand` and NumPy make a number in [0, 1).
-    // SAFETY: see above.
+    // 53 bits, as `rand` and NumPy make a number in [0, 1). SAFETY: see above.
     (unsafe { next_uint64(state) } >> 11) as f64 / 9_007_199_254_740_992.0
 }
 

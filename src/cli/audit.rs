@@ -41,12 +41,10 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
     settings: Option<u64>,
     /// Time limit of one check in seconds, of processor time where the system tells it [default: 120]
-    #[arg(long, value_name = "S", value_parser = input::seconds)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "S", value_parser = input::seconds, allow_negative_numbers = true)]
     check_limit: Option<Duration>,
     /// Seed of the settings and of their checks
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     seed: u64,
     /// Folder for the rows and the page
     #[arg(long, value_name = "DIR", default_value = "runs/audit")]
@@ -58,13 +56,9 @@ pub struct Args {
     parts: RowOptions,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let (rows, folder) = match args.rows.as_slice() {
-        [] => {
-            let rows = audit(catalogue, &options(args)?, &Bar::resumable())?.rows;
-            (rows, &args.out)
-        }
+        [] => (audit(catalogue, &options(args)?, &Bar::resumable())?.rows, &args.out),
         folders => (store::read_all(folders)?.rows, &folders[0]),
     };
     let summary = Summary::of_rows(&rows)?;
@@ -84,10 +78,8 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
 
 fn options(args: &Args) -> Result<Options> {
     let (settings, limit) = if args.quick { QUICK } else { FULL };
-    let program = std::env::current_exe().map_err(|e| {
-        let program = std::path::Path::new("attnlab");
-        Error::io(program, e, "Start it by its full path")
-    })?;
+    let program = std::env::current_exe()
+        .map_err(|e| Error::io(std::path::Path::new("attnlab"), e, "Start it by its full path"))?;
     Ok(Options {
         out: args.out.clone(),
         only: args.only.clone(),

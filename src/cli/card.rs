@@ -10,12 +10,8 @@ use serde_json::{Map, Value, json};
 pub fn claim_entry(claim: &dyn Claim) -> Value {
     let sheet = claim.sheet();
     json!({
-        "id": sheet.id,
-        "source": sheet.source(),
-        "title": sheet.title,
-        "statement": sheet.statement,
-        "kind": sheet.kind,
-        "expected": sheet.expected,
+        "id": sheet.id, "source": sheet.source(), "title": sheet.title, "statement": sheet.statement,
+        "kind": sheet.kind, "expected": sheet.expected,
     })
 }
 
@@ -28,24 +24,17 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
         .mutants()
         .into_iter()
         .map(|m| {
-            let set = m.set.iter().map(|(n, v)| (n.to_string(), v.clone()));
-            let set: Map<_, _> = set.collect();
+            let set: Map<_, _> = m.set.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
             json!({ "name": m.name, "says": m.says(), "set": set })
         })
         .collect();
     let mut rest = json!({
-        "corrected": sheet.holds,
-        "own": sheet.own,
-        "class": sheet.class,
-        "print": sheet.print,
-        "witness": sheet.witness,
-        "range": sheet.range,
-        "tolerance": sheet.tolerance,
+        "corrected": sheet.holds, "own": sheet.own, "class": sheet.class, "print": sheet.print,
+        "witness": sheet.witness, "range": sheet.range, "tolerance": sheet.tolerance,
         "parameters": parameters_json(&schema, defaults.as_ref()),
         "arrays": claim.takes().iter().map(array_json).collect::<Vec<_>>(),
         "hypotheses": defaults.as_ref().map(|p| claim.hypotheses(p)),
-        "trials": defaults.as_ref().map(|p| claim.default_trials(p)),
-        "mutants": mutants,
+        "trials": defaults.as_ref().map(|p| claim.default_trials(p)), "mutants": mutants,
     });
     let mut card = claim_entry(claim);
     if let (Value::Object(card), Value::Object(rest)) = (&mut card, &mut rest) {
@@ -57,20 +46,11 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
 /// Returns the parameters of a schema as JSON: name, range, default, meaning.
 pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value> {
     let entry = |spec: &Spec| {
-        let formula = match spec.default {
-            Fallback::Derived(formula, _) => Some(formula),
-            _ => None,
-        };
+        let formula = if let Fallback::Derived(formula, _) = spec.default { Some(formula) } else { None };
         json!({
-            "name": spec.name,
-            "allowed": spec.domain.allowed(),
-            "required": matches!(spec.default, Fallback::Required),
-            "default": spec.default_value(defaults),
-            "formula": formula,
-            "doc": spec.doc(),
-            "symbol": spec.symbol,
-            "unit": spec.unit,
-            "aliases": spec.aliases,
+            "name": spec.name, "allowed": spec.domain.allowed(),
+            "required": matches!(spec.default, Fallback::Required), "default": spec.default_value(defaults),
+            "formula": formula, "doc": spec.doc(), "symbol": spec.symbol, "unit": spec.unit, "aliases": spec.aliases,
         })
     };
     schema.iter().map(entry).collect()

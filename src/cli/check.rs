@@ -50,12 +50,10 @@ pub struct Args {
     #[arg(long)]
     until_decided: bool,
     /// Seed of every random stream
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     seed: u64,
     /// Confidence level of the intervals
-    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = input::level)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = input::level, allow_negative_numbers = true)]
     level: f64,
     /// Judge even where a hypothesis of the claim fails
     #[arg(long)]
@@ -96,7 +94,6 @@ struct Line<'a> {
     refuted: Option<u64>,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let claims = select(catalogue, &args.ids, args.all)?;
     let set = args.parameters.collect()?;
@@ -152,11 +149,8 @@ fn select(catalogue: &Catalogue, ids: &[String], all: bool) -> Result<Vec<Arc<dy
     if all {
         return Ok(catalogue.claims().cloned().collect());
     }
-    let mut chosen = vec![];
-    for id in ids {
-        chosen.extend(catalogue.named(id)?.into_iter().cloned());
-    }
-    Ok(chosen)
+    let named = ids.iter().map(|id| catalogue.named(id)).collect::<Result<Vec<_>>>()?;
+    Ok(named.into_iter().flatten().cloned().collect())
 }
 
 /// Collects the settings of each claim and validates all of them before the first check. A claim named in
@@ -204,10 +198,7 @@ fn show(
 
 /// Returns the text of one claim's report, with a blank line at its end.
 fn block(report: &CheckReport, title: &str, mutant: Option<&MutantReport>) -> Vec<String> {
-    let name = match mutant {
-        Some(mutant) => format!("{} / mutant {}", report.claim, mutant.mutant),
-        None => report.claim.clone(),
-    };
+    let name = mutant.map_or(report.claim.clone(), |m| format!("{} / mutant {}", report.claim, m.mutant));
     let mut lines = vec![format!("{name}: {}", verdict(report))];
     lines.extend(wrapped(title, 2, WIDTH));
     if mutant.is_none() {

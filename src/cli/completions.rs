@@ -18,7 +18,6 @@ pub struct Args {
     shell: Shell,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, mut command: clap::Command, out: &mut Out) -> Result<Status> {
     let mut script = vec![];
     clap_complete::generate(args.shell, &mut command, "attnlab", &mut script);

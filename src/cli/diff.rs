@@ -33,8 +33,7 @@ pub struct Args {
     #[arg(value_name = "B")]
     b: PathBuf,
     /// Confidence level of all tests together
-    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = input::level)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", default_value_t = 0.95, value_parser = input::level, allow_negative_numbers = true)]
     level: f64,
     /// Print the comparison as one JSON object
     #[arg(long)]
@@ -47,7 +46,6 @@ pub struct Args {
 /// Longest list of differences of one kind on the terminal.
 const LONGEST_LIST: usize = 40;
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     if let Some(path) = &args.page {
         super::report::spare(path, "file with --page")?;
@@ -106,9 +104,6 @@ fn entry(item: &Difference) -> Vec<String> {
 /// Returns the command that writes the same page.
 fn command(args: &Args, page: &Path) -> String {
     let word = |path: &Path| quoted(&path.display().to_string());
-    let level = match args.level {
-        0.95 => String::new(),
-        level => format!(" --level {level}"),
-    };
+    let level = if args.level == 0.95 { String::new() } else { format!(" --level {}", args.level) };
     format!("attnlab diff {} {}{level} --page {}", word(&args.a), word(&args.b), word(page))
 }

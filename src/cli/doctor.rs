@@ -59,7 +59,6 @@ struct Rate {
     f32_gflops: f64,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let report = examine();
     if args.json {
@@ -157,6 +156,5 @@ fn lines(report: &Report) -> Vec<String> {
         ("exact intervals", format!("up to {} trials", report.exact_intervals_up_to)),
     ];
     rows.splice(4..4, report.gpu.lines.iter().cloned());
-    let row = |(name, text): (&str, String)| vec![name.to_string(), text];
-    table(&rows.into_iter().map(row).collect::<Vec<_>>())
+    table(&rows.into_iter().map(|(name, text): (&str, String)| vec![name.to_string(), text]).collect::<Vec<_>>())
 }

@@ -29,7 +29,6 @@ pub struct Args {
     json: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let formula = catalogue.formula(&args.formula)?;
     let evaluation = formula.evaluate(&args.parameters.collect()?)?;

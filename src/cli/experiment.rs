@@ -29,8 +29,7 @@ pub struct Options {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Seed of every random stream
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     seed: u64,
     #[command(flatten)]
     rows: RowOptions,
@@ -119,7 +118,6 @@ pub fn main(catalogue: &Catalogue, name: &str) -> ExitCode {
     ExitCode::from(status)
 }
 
-/// Runs `attnlab run`.
 pub fn run(args: &RunArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     execute(catalogue.experiment(&args.id)?, &args.options, out)
 }
@@ -130,16 +128,12 @@ pub(super) fn execute(entry: &Entry, options: &Options, out: &mut Out) -> Result
         out.line(entry.defaults.trim_end())?;
         return Ok(Status::Expected);
     }
-    let set = settings(&options.parameters)?;
-    let experiment = entry.configure(options.quick, options.config.as_deref(), &set)?;
-    let default = || Path::new("runs").join(entry.name);
-    let folder = options.out.clone().unwrap_or_else(default);
-    let how = (options.seed, options.rows);
-    folder::keep(entry, &*experiment, how, &folder, out)?;
+    let experiment = entry.configure(options.quick, options.config.as_deref(), &settings(&options.parameters)?)?;
+    let folder = options.out.clone().unwrap_or_else(|| Path::new("runs").join(entry.name));
+    folder::keep(entry, &*experiment, (options.seed, options.rows), &folder, out)?;
     Ok(Status::Expected)
 }
 
-/// Runs `attnlab figure`.
 pub fn figure(args: &FigureArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let manifest = Manifest::of_folder(&args.rows)?;
     // An experiment may be named by its id or by the name in its rows.
@@ -168,7 +162,6 @@ pub fn figure(args: &FigureArgs, catalogue: &Catalogue, out: &mut Out) -> Result
 fn settings(parameters: &Parameters) -> Result<toml::Table> {
     let set = parameters.collect()?;
     toml::Table::try_from(&set).map_err(|e| {
-        let shown = serde_json::Value::Object(set.clone());
-        Error::invalid("set", shown, format!("must be values that TOML has too ({e})"))
+        Error::invalid("set", serde_json::Value::Object(set.clone()), format!("must be values that TOML has too ({e})"))
     })
 }

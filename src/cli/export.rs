@@ -39,7 +39,6 @@ pub struct Args {
     force: bool,
 }
 
-/// File format of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     Csv,
@@ -65,10 +64,8 @@ impl Format {
     }
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    let default = || args.folder.join(format!("rows.{}", args.format.extension()));
-    let path = args.out.clone().unwrap_or_else(default);
+    let path = args.out.clone().unwrap_or_else(|| args.folder.join(format!("rows.{}", args.format.extension())));
     args.format.ensure_built()?;
     Manifest::of_folder(&args.folder)?;
     files::ensure_free(&path, args.force)?;

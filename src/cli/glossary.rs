@@ -40,14 +40,9 @@ struct Entries {
 pub fn defined(catalogue: &Catalogue, word: Option<&str>) -> Result<Value> {
     let entries = entries(catalogue, word)?;
     let object = |pairs: &[(&str, &str)]| -> Value {
-        let pairs = pairs.iter().map(|(w, d)| (w.to_string(), json!(d)));
-        Value::Object(pairs.collect())
+        Value::Object(pairs.iter().map(|(w, d)| (w.to_string(), json!(d))).collect())
     };
-    Ok(json!({
-        "quantities": entries.names,
-        "verdicts": object(&entries.words),
-        "terms": object(&entries.more),
-    }))
+    Ok(json!({ "quantities": entries.names, "verdicts": object(&entries.words), "terms": object(&entries.more) }))
 }
 
 fn entries(catalogue: &Catalogue, word: Option<&str>) -> Result<Entries> {
@@ -60,14 +55,12 @@ fn entries(catalogue: &Catalogue, word: Option<&str>) -> Result<Entries> {
         more.retain(|(w, _)| *w == word);
         if names.is_empty() && words.is_empty() && more.is_empty() {
             let known = known.iter().map(String::as_str);
-            let error = attnlab_core::Error::unknown("name or word", word, known);
-            return Err(error.listed_by("`attnlab glossary`"));
+            return Err(attnlab_core::Error::unknown("name or word", word, known).listed_by("`attnlab glossary`"));
         }
     }
     Ok(Entries { names, words, more })
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let word = args.word.as_deref();
     if args.json {
@@ -80,15 +73,11 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         let rows = names.iter().flat_map(|q| {
             q.meanings.iter().enumerate().map(|(i, m)| {
                 let name = if i == 0 { q.name.as_str() } else { "" };
-                let unit = match m.unit.as_str() {
-                    "" => String::new(),
-                    unit => format!(" ({unit})"),
-                };
+                let unit = if m.unit.is_empty() { String::new() } else { format!(" ({})", m.unit) };
                 vec![format!("  {name}"), m.symbol.clone(), m.rooms.join(", "), format!("{}{unit}", m.meaning)]
             })
         });
-        let rows = table(&rows.collect::<Vec<_>>());
-        rows.iter().try_for_each(|line| out.line(line))?;
+        table(&rows.collect::<Vec<_>>()).iter().try_for_each(|line| out.line(line))?;
     }
     for (heading, pairs) in [("\nVerdicts", &words), ("\nTerms", &more)] {
         if pairs.is_empty() {
@@ -96,8 +85,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         }
         out.line(heading)?;
         for (word, definition) in pairs {
-            let lines = wrapped(&format!("{word}: {definition}"), 2, WIDTH);
-            lines.iter().try_for_each(|line| out.line(line))?;
+            wrapped(&format!("{word}: {definition}"), 2, WIDTH).iter().try_for_each(|line| out.line(line))?;
         }
     }
     Ok(Status::Expected)

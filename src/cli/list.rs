@@ -88,14 +88,12 @@ pub fn shown(catalogue: &Catalogue, id: &str) -> Result<Value> {
         Shown::Formula(formula) => formula_json(formula),
         Shown::Experiment(entry) => {
             let mut card = experiment_json(entry);
-            let defaults = entry.configure(false, None, &toml::Table::new())?;
-            card["settings"] = Value::Object(defaults.settings());
+            card["settings"] = Value::Object(entry.configure(false, None, &toml::Table::new())?.settings());
             card
         }
     })
 }
 
-/// Runs `list`.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let about = args.subject.as_ref().map(|subject| catalogue.about(subject)).transpose()?;
     let catalogue = about.as_ref().unwrap_or(catalogue);
@@ -123,7 +121,6 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     Ok(Status::Expected)
 }
 
-/// Runs `show`.
 pub fn show(args: &ShowArgs, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     if args.json {
         out.json(&shown(catalogue, &args.id)?)?
@@ -193,22 +190,14 @@ fn show_formula(formula: &Formula, out: &mut Out) -> Result<()> {
 }
 
 fn experiment_json(entry: &Entry) -> Value {
-    json!({
-        "id": entry.id,
-        "name": entry.name,
-        "source": entry.source.to_string(),
-        "title": entry.title,
-    })
+    json!({ "id": entry.id, "name": entry.name, "source": entry.source.to_string(), "title": entry.title })
 }
 
 fn show_experiment(entry: &Entry, out: &mut Out) -> Result<()> {
     out.line(&format!("{}: {}", entry.id, entry.title))?;
     out.line(&format!("  {}", entry.source))?;
     let name = entry.name;
-    let lacks = match entry.lacks() {
-        Some(feature) => format!("; needs a build with --features {feature}"),
-        None => String::new(),
-    };
+    let lacks = entry.lacks().map_or(String::new(), |feature| format!("; needs a build with --features {feature}"));
     out.line(&format!("  attnlab run {name}{lacks}\n"))?;
     out.line(entry.defaults.trim_end())
 }

@@ -35,7 +35,6 @@ pub struct Args {
     mix_builds: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let options = MergeOptions { force: args.force, mix_builds: args.mix_builds };
     let (plan, merged) = sweep::merge_rows(&args.folders, catalogue, &args.out, options)?;

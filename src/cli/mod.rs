@@ -1,9 +1,8 @@
 //! The `attnlab` command: one file per subcommand.
 //!
-//! Results go to standard output and nothing else does; progress, warnings and errors go to
-//! standard error. Exit status 0: everything is as expected; 1: some verdict is not; 2: bad usage
-//! or input, with one message that names the value and what to write instead; 3: a computation failed;
-//! 130: stopped, by the user or at the time limit.
+//! Results go to standard output and nothing else does; progress, warnings and errors go to standard error. Exit status
+//! 0: everything is as expected; 1: some verdict is not; 2: bad usage or input, with one message that names the value
+//! and what to write instead; 3: a computation failed; 130: stopped, by the user or at the time limit.
 
 mod audit;
 mod card;
@@ -64,8 +63,7 @@ Examples:
 Exit status: 0 every verdict is the expected one, 1 some are not, 2 bad usage or input, 3 a computation
 failed, 130 stopped, by Ctrl-C or at --time-limit.";
 
-/// Checks the mathematics of attention by simulation: claims of papers, with seeds, exact intervals
-/// and verdicts.
+/// Checks the mathematics of attention by simulation: claims of papers, with seeds, exact intervals and verdicts.
 #[derive(Parser)]
 #[command(name = "attnlab", version, about, after_help = EXAMPLES, max_term_width = 100)]
 struct Cli {
@@ -79,12 +77,10 @@ struct Cli {
 #[derive(clap::Args)]
 struct Process {
     /// Threads to use [default: all]; results do not depend on it
-    #[arg(long, global = true, value_name = "N", value_parser = input::threads)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, global = true, value_name = "N", value_parser = input::threads, allow_negative_numbers = true)]
     threads: Option<usize>,
     /// Stop after S seconds, as Ctrl-C does; the trial under way is named
-    #[arg(long, global = true, value_name = "S", value_parser = input::seconds)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, global = true, value_name = "S", value_parser = input::seconds, allow_negative_numbers = true)]
     time_limit: Option<Duration>,
 }
 
@@ -152,8 +148,7 @@ pub fn run(catalogue: &Catalogue, args: impl IntoIterator<Item = OsString>) -> u
 
 /// Builds the grammar of the command line: the built-in subcommands and those of the rooms.
 fn grammar(catalogue: &Catalogue) -> clap::Command {
-    let of_rooms = catalogue.commands().map(|command| command.describe());
-    Cli::command().subcommands(of_rooms)
+    Cli::command().subcommands(catalogue.commands().map(|command| command.describe()))
 }
 
 fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) -> Result<Status> {
@@ -163,8 +158,7 @@ fn dispatch(catalogue: &Catalogue, matches: &clap::ArgMatches, out: &mut Out) ->
             return command.run(arguments, out);
         }
     }
-    let cli = Cli::from_arg_matches(matches).map_err(unread)?;
-    match &cli.command {
+    match &Cli::from_arg_matches(matches).map_err(unread)?.command {
         Command::Reproduce(args) => reproduce::run(args, catalogue, out),
         Command::List(args) => list::run(args, catalogue, out),
         Command::Show(args) => list::show(args, catalogue, out),
@@ -258,17 +252,14 @@ fn option_name(option: &str) -> String {
 /// Returns the error for arguments that are not UTF-8. Only names of files may have other bytes. clap
 /// does not say which argument it refused, so all that are not UTF-8 are named.
 fn not_text(args: impl Iterator<Item = OsString>) -> Error {
-    let broken = args.filter(|a| a.to_str().is_none());
-    let broken: Vec<String> = broken.map(|a| a.to_string_lossy().into_owned()).collect();
-    let allowed = "must be UTF-8; only names of files and folders may have other bytes";
-    Error::invalid("argument", broken.join(", "), allowed)
+    let broken: Vec<String> = args.filter(|a| a.to_str().is_none()).map(|a| a.to_string_lossy().into_owned()).collect();
+    Error::invalid("argument", broken.join(", "), "must be UTF-8; only names of files and folders may have other bytes")
 }
 
 /// Starts the threads, all of the machine if none are given: later, where the first work would start them, a system that
 /// refuses them ends the program.
 fn start_threads(threads: Option<usize>) -> Result<()> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0));
-    match (pool.build_global(), threads) {
+    match (rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build_global(), threads) {
         (Err(e), Some(threads)) => Err(no_thread(threads, &e)),
         // Without a source the error is that an earlier call in this process has started them.
         (Err(e), None) if e.source().is_some() => Err(no_thread("all", &e)),
@@ -288,9 +279,8 @@ mod tests {
     #[test]
     fn every_command_has_examples() {
         for command in grammar(&crate::catalogue()).get_subcommands() {
-            let help = command.get_after_help().map(ToString::to_string);
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let name = command.get_name();
-            let help = help.unwrap_or_default();
             assert!(help.contains(&format!("attnlab {name}")), "{name}: {help}");
         }
     }
@@ -298,8 +288,7 @@ mod tests {
     /// Splits an example of a help text into words, as a shell does, without its comment and redirections.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quoted) = (vec![], String::new(), false);
-        let command = line.trim().split("  ").next().unwrap_or_default();
-        for c in command.chars().chain([' ']) {
+        for c in line.trim().split("  ").next().unwrap_or_default().chars().chain([' ']) {
             match c {
                 '\'' => quoted = !quoted,
                 ' ' if !quoted => words.push(std::mem::take(&mut word)),

@@ -26,14 +26,9 @@ pub struct Args {
     path: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let dependency = match &args.path {
-        Some(path) => Dependency::Checkout(path.clone()),
-        None => Dependency::Published,
-    };
-    let files = scaffold(&args.name, &dependency, std::path::Path::new("."))?;
-    attnlab_lab::folder::list(&files, out)?;
+    let dependency = args.path.clone().map_or(Dependency::Published, Dependency::Checkout);
+    attnlab_lab::folder::list(&scaffold(&args.name, &dependency, std::path::Path::new("."))?, out)?;
     let name = &args.name;
     let family = name.replace('-', "_");
     out.line(&format!("next: cd {name} && cargo run -- check '{family}.*' --mutants"))?;

@@ -43,8 +43,7 @@ pub fn read(arguments: &[String]) -> Result<Arrays> {
             match shape.len() {
                 2 => arrays.push(name, file.matrix(&tensor)?),
                 3 if numpy => {
-                    let stack = npy::stack(name, path)?;
-                    stack.axis_iter(Axis(0)).for_each(|matrix| arrays.push(name, matrix.to_owned()));
+                    npy::stack(name, path)?.axis_iter(Axis(0)).for_each(|matrix| arrays.push(name, matrix.to_owned()));
                 }
                 _ => {
                     let expected = "a matrix, or in a NumPy file (heads, rows, columns); of one column (d, 1)";

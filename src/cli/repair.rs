@@ -29,7 +29,6 @@ pub struct Args {
     apply: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let repair = folder::repair(&args.folder, catalogue, args.apply)?;
     for fault in &repair.faults {

@@ -58,7 +58,6 @@ pub struct Args {
     open: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let (page, another) = match &args.site {
         Some(folder) => (folder.join(report::INDEX), "folder with --site"),

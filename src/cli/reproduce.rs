@@ -38,16 +38,14 @@ pub struct Args {
     #[arg(long, value_name = "ID", num_args = 1..)]
     only: Vec<String>,
     /// Seed of every random stream
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     seed: u64,
     /// Number of seeds under which each mutant is checked; the share that refutes it is the power
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::mutant_seeds)]
     #[arg(allow_negative_numbers = true)]
     mutant_seeds: u64,
     /// Take N times each claim's own number of trials; verdicts of other numbers stay among the rows
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::positive, allow_negative_numbers = true)]
     times: u64,
     /// Go on with twice the trials, up to 128 times, where they do not decide
     #[arg(long)]
@@ -63,7 +61,6 @@ pub struct Args {
     open: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let options = Options {
         out: args.out.clone(),
@@ -96,8 +93,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
 fn times(summary: &Summary) -> String {
     let total: Duration = summary.times.iter().map(|(_, time)| *time).sum();
     let slowest = summary.slowest(SLOWEST).into_iter();
-    let slowest = slowest.map(|(id, time)| format!("{id} {:.1} s", time.as_secs_f64()));
-    let slowest = slowest.collect::<Vec<_>>().join(", ");
+    let slowest = slowest.map(|(id, time)| format!("{id} {:.1} s", time.as_secs_f64())).collect::<Vec<_>>().join(", ");
     format!("took {:.0} s; the longest: {slowest}", total.as_secs_f64())
 }
 

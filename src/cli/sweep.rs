@@ -41,7 +41,6 @@ pub struct Args {
     print_schema: bool,
 }
 
-/// Runs the command.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let file = match (&args.file, args.print_schema) {
         (Some(file), false) => file,
@@ -52,8 +51,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     };
     let sweep = Sweep::read(file)?;
     let plan = Plan::new(&sweep, catalogue)?;
-    let default = || Path::new("runs").join(file.file_stem().unwrap_or_default());
-    let folder = args.out.clone().unwrap_or_else(default);
+    let folder = args.out.clone().unwrap_or_else(|| Path::new("runs").join(file.file_stem().unwrap_or_default()));
     note(&size(&plan, &folder)?);
     let words = [file, &folder].map(|path| quoted(&path.display().to_string()));
     let command = format!("attnlab sweep {} --out {}", words[0], words[1]);
@@ -71,8 +69,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
 /// Writes the summary and the maps of a whole or merged sweep, and prints their paths.
 pub fn finish(plan: &Plan, finished: &Finished, folder: &Path, out: &mut Out) -> Result<()> {
     let (cells, pictures) = sweep::write_results(plan, &finished.stored, folder)?;
-    let rows = folder.join(Shard::WHOLE.file());
-    out.line(&rows.display().to_string())?;
+    out.line(&folder.join(Shard::WHOLE.file()).display().to_string())?;
     if !cells.is_empty() {
         out.line(&folder.join("cells.jsonl").display().to_string())?;
         out.line(&folder.join("cells.csv").display().to_string())?;

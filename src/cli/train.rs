@@ -31,10 +31,8 @@ pub struct Args {
     options: Options,
 }
 
-/// Runs `attnlab train`.
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
     let training = || catalogue.experiments().filter(|e| e.trains);
     let entry = training().find(|e| e.answers_to(&args.id));
-    let unknown = || Error::unknown("training", &args.id, training().map(|e| e.name));
-    execute(entry.ok_or_else(unknown)?, &args.options, out)
+    execute(entry.ok_or_else(|| Error::unknown("training", &args.id, training().map(|e| e.name)))?, &args.options, out)
 }

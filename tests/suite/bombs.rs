@@ -67,8 +67,7 @@ fn headers_of_numpy_files() {
         (npy("<f99999999999", false, "(4, 4)", &[0; 128]), "do not fill the shape (4, 4)"),
     ] {
         fs::write(folder.path().join("z.npy"), bytes).unwrap();
-        let line = ["unroll", "--tokens", "z.npy", "--bases", "z.npy", "--labels", "z.npy"];
-        refused(folder.path(), &line, &[part]);
+        refused(folder.path(), &["unroll", "--tokens", "z.npy", "--bases", "z.npy", "--labels", "z.npy"], &[part]);
     }
 }
 
@@ -307,8 +306,7 @@ fn extremes(domain: &Domain) -> Vec<Value> {
         Domain::Whole(low, high) => [*low, 100_000, 1 << 31, 1 << 53, *high].map(Value::from).to_vec(),
         Domain::Number { low, high, .. } => {
             let far = [-1e300, f64::from_bits(1), 1e-300, 1e-9, 1.0 - f64::EPSILON / 2.0, 1e9, 1e154, f64::MAX];
-            let ends = [*low, *high].into_iter().filter(|x| x.is_finite());
-            far.into_iter().chain(ends).map(Value::from).collect()
+            far.into_iter().chain([*low, *high].into_iter().filter(|x| x.is_finite())).map(Value::from).collect()
         }
         Domain::Vector(entry) => extremes(entry).into_iter().map(|x| json!([x, middle(entry)])).collect(),
         Domain::Matrix(entry) => extremes(entry).into_iter().map(|x| json!([[x, 0.0], [0.0, x]])).collect(),

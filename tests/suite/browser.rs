@@ -27,8 +27,7 @@ fn find_browser() -> std::result::Result<PathBuf, String> {
         return Ok(path.into());
     }
     let names = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = std::env::split_paths(&search).collect();
+    let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
     let browser = names
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)))
@@ -71,8 +70,7 @@ fn headless(browser: &Path, profile: &Path, address: &str, more: &[&str]) -> Com
 
 /// Shows a page. Panics if one of its scripts fails; a browser has other messages of its own.
 fn show(browser: &Path, profile: &Path, page: &Path, more: &[&str]) -> Output {
-    let address = format!("file://{}", page.display());
-    let output = output_of(&mut headless(browser, profile, &address, more)).unwrap();
+    let output = output_of(&mut headless(browser, profile, &format!("file://{}", page.display()), more)).unwrap();
     let log = String::from_utf8_lossy(&output.stderr).to_string();
     assert!(output.status.success(), "{log}");
     assert!(!log.contains("Uncaught"), "{log}");
@@ -89,8 +87,7 @@ fn written<T>(write: impl FnOnce(&Report) -> Result<T>) -> T {
         report.claim = id.into();
         let claim = crate::common::claim(id);
         report.source = claim.sheet().source();
-        let params = Params::resolve(&claim.schema(), &Default::default()).unwrap();
-        report.parameters = params.as_json().clone();
+        report.parameters = Params::resolve(&claim.schema(), &Default::default()).unwrap().as_json().clone();
         (report.verdict, report.expected) = (verdict, verdict);
         report.estimate = Estimate { value, low: value - 0.1, high: value, level: 0.95 };
         Checked::here(&claim, report)
@@ -214,8 +211,7 @@ fn probed(browser: &Path, width: u32, more: &[&str]) -> Value {
     std::fs::write(path("probe.html"), page().replace("</body>", &probe)).unwrap();
     std::fs::write(path("frame.html"), FRAME.replace("WIDTH", &width.to_string())).unwrap();
     let options = [more, &["--dump-dom", "--window-size=1500,1000"]].concat();
-    let output = show(browser, &path("profile"), &path("frame.html"), &options);
-    told(output.stdout)
+    told(show(browser, &path("profile"), &path("frame.html"), &options).stdout)
 }
 
 /// Widths (pixels) of a telephone, a tablet and a screen.
@@ -263,8 +259,7 @@ fn the_report_follows_the_readers_choice_of_dark() {
         numbers.filter_map(|number| number.parse::<f64>().ok()).sum()
     };
     for (scheme, dark) in [(0, true), (1, false)] {
-        let choice = format!("--blink-settings=preferredColorScheme={scheme}");
-        let probe = probed(browser, WIDTHS[0], &[&choice]);
+        let probe = probed(browser, WIDTHS[0], &[&format!("--blink-settings=preferredColorScheme={scheme}")]);
         // Figures follow: their text contrasts with the page, and the ground of a map is that of the page.
         let [page, ink, ground] = ["page", "ink", "ground"].map(|name| light(&probe, name));
         assert_eq!(page < ink, dark, "{probe}");
@@ -390,8 +385,7 @@ fn the_report_is_drawn() {
         let (file, picture) = (folder.path().join(name), folder.path().join(format!("{name}.png")));
         std::fs::write(&file, text).unwrap();
         let screenshot = format!("--screenshot={}", picture.display());
-        let more = [screenshot.as_str(), "--window-size=1200,1600"];
-        show(browser, &profile, &file, &more);
+        show(browser, &profile, &file, &[screenshot.as_str(), "--window-size=1200,1600"]);
         std::fs::read(picture).unwrap()
     };
     let report = shot("report.html", &page());

@@ -86,10 +86,8 @@ fn closed_forms_and_simulation_agree_at_small_sizes() {
             return;
         }
         for setting in settings {
-            let mut set = serde_json::Map::new();
-            for (name, value) in setting {
-                set.insert(name.to_string(), (*value).into());
-            }
+            let mut set: serde_json::Map<String, serde_json::Value> =
+                setting.iter().map(|(name, value)| (name.to_string(), (*value).into())).collect();
             set.insert("columns".into(), 0.into());
             let params = Params::resolve(&claim.schema(), &set).unwrap();
             let computed = claim.computed(&params).expect("Lemma 2 is computed");
@@ -97,8 +95,7 @@ fn closed_forms_and_simulation_agree_at_small_sizes() {
             let options =
                 CheckOptions { trials: Some(150), level: 0.999, beyond_hypotheses: true, ..Default::default() };
             let report = check(claim, &set, &options, &Silent).unwrap();
-            let held = report.trials - report.failures;
-            let seen = attnlab::stats::binomial(held, report.trials, 0.999).unwrap();
+            let seen = attnlab::stats::binomial(report.trials - report.failures, report.trials, 0.999).unwrap();
             assert!(seen.high >= 1.0 - computed.failure.high, "{id} {set:?}: {report:#?}");
             assert!(seen.low <= 1.0 - computed.failure.low, "{id} {set:?}: {report:#?}");
         }
@@ -111,15 +108,12 @@ fn impossible_settings_are_refused_with_advice() {
         let has = |name: &str| claim.schema().iter().any(|s| s.name == name);
         if has("tokens") && has("clusters") && id.starts_with("aot.") {
             let set = serde_json::json!({"tokens": 101, "clusters": 2});
-            let set = set.as_object().unwrap();
-            let refused = check(claim, set, &CheckOptions::default(), &Silent).unwrap_err();
+            let refused = check(claim, set.as_object().unwrap(), &CheckOptions::default(), &Silent).unwrap_err();
             assert!(refused.to_string().contains("multiple of clusters"), "{id}: {refused}");
         }
         for spec in claim.schema() {
-            let wrong = match spec.domain {
-                Domain::Whole(..) => serde_json::json!(-1),
-                _ => serde_json::json!([[{}]]),
-            };
+            let is_whole = matches!(spec.domain, Domain::Whole(..));
+            let wrong = if is_whole { serde_json::json!(-1) } else { serde_json::json!([[{}]]) };
             let set = serde_json::Map::from_iter([(spec.name.to_string(), wrong)]);
             let refused = check(claim, &set, &CheckOptions::default(), &Silent).unwrap_err();
             assert!(refused.to_string().contains(spec.name), "{id}: {refused}");

@@ -58,8 +58,7 @@ fn a_build_without_gpu_says_how_to_build_with_it() {
 fn without_a_driver_auto_takes_the_cpu_and_gpu_is_refused() {
     let auto = without_driver(&with(&["--json"])).output().unwrap();
     assert!(auto.status.success());
-    let told = String::from_utf8_lossy(&auto.stderr).to_string();
-    assert_eq!(told, "no GPU found: computing on the CPU\n");
+    assert_eq!(String::from_utf8_lossy(&auto.stderr), "no GPU found: computing on the CPU\n");
     let line: Value = serde_json::from_slice(&auto.stdout).unwrap();
     assert_eq!(line["backend"], "cpu");
 
@@ -84,8 +83,7 @@ fn an_adapter_that_is_not_there_is_named() {
     assert_eq!(output.status.code(), Some(2));
     let text = String::from_utf8_lossy(&output.stderr).to_string();
     // Drivers may have said something of their own before.
-    let expected = "error: no gpu with 'voodoo 2' in its name (wgpu_adapter_name)";
-    assert!(text.to_lowercase().contains(expected), "{text}");
+    assert!(text.to_lowercase().contains("error: no gpu with 'voodoo 2' in its name (wgpu_adapter_name)"), "{text}");
 }
 
 #[cfg(feature = "gpu")]

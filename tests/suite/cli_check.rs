@@ -16,8 +16,7 @@ fn keys(object: &Value) -> Vec<&str> {
 #[test]
 fn results_do_not_depend_on_threads() {
     let run = |threads: &str| {
-        let args = ["check", ID, "--json", "--mutants", "--threads", threads, "--set", "tokens=90"];
-        let mut lines = json_lines(&args);
+        let mut lines = json_lines(&["check", ID, "--json", "--mutants", "--threads", threads, "--set", "tokens=90"]);
         for line in &mut lines {
             line["wall_s"] = Value::Null;
         }
@@ -88,8 +87,7 @@ fn a_closed_pipe_ends_the_command_quietly() {
     let output = ended(child);
     let error = String::from_utf8_lossy(&output.stderr).to_string();
     // After a minute a slow machine says how far it is.
-    let progress = |line: &str| line.contains(" of 41 steps, about ");
-    assert!(error.lines().all(progress), "{error}");
+    assert!(error.lines().all(|line: &str| line.contains(" of 41 steps, about ")), "{error}");
     // As a program that the signal itself ended; 0 if everything fitted into the pipe before.
     assert!(matches!(output.status.code(), Some(141 | 0)), "{:?}", output.status);
 }
@@ -125,8 +123,7 @@ fn known() -> Vec<(&'static str, String, Vec<String>)> {
     let names = |schema: attnlab::params::Schema| schema.iter().map(|s| s.name.into()).collect();
     let claims = crate::common::claims();
     let claims = claims.iter().map(|c| ("check", c.sheet().id.to_string(), names(c.schema())));
-    let formulas = crate::common::CATALOGUE.formulas().map(|f| ("eval", f.id.to_string(), names((f.schema)())));
-    claims.chain(formulas).collect()
+    claims.chain(crate::common::CATALOGUE.formulas().map(|f| ("eval", f.id.to_string(), names((f.schema)())))).collect()
 }
 
 fn arguments() -> impl Strategy<Value = Vec<String>> {

@@ -5,34 +5,16 @@ use attnlab::run::pause;
 use std::path::{Path, PathBuf};
 
 /// The smallest settings that still have every part.
-const TINY: [&str; 19] = [
-    "dim=3",
-    "points=6",
-    "places=8",
-    "width=8",
-    "heads=2",
-    "layers.aot-mssa=2",
-    "layers.transformer=1",
-    "plan.steps=24",
-    "plan.batch=4",
-    "plan.checkpoint_every=4",
-    "plan.report_every=4",
-    "curriculum.dims.from=1",
-    "curriculum.dims.to=3",
-    "curriculum.dims.every=4",
-    "curriculum.points.from=2",
-    "curriculum.points.to=6",
-    "curriculum.points.every=4",
-    "evaluation.prompts=8",
-    "evaluation.longer=7",
-];
+const TINY: &str = "dim=3 points=6 places=8 width=8 heads=2 layers.aot-mssa=2 layers.transformer=1 \
+    plan.steps=24 plan.batch=4 plan.checkpoint_every=4 plan.report_every=4 \
+    curriculum.dims.from=1 curriculum.dims.to=3 curriculum.dims.every=4 \
+    curriculum.points.from=2 curriculum.points.to=6 curriculum.points.every=4 \
+    evaluation.prompts=8 evaluation.longer=7";
 
 fn arguments(out: &Path, command: &str) -> Vec<String> {
     let mut args = vec![command.to_string(), "icl".into(), "--quick".into()];
     args.extend(["--out".into(), out.display().to_string()]);
-    for set in TINY {
-        args.extend(["--set".into(), set.to_string()]);
-    }
+    args.extend(TINY.split(' ').flat_map(|set| ["--set".into(), set.to_string()]));
     args
 }
 
@@ -59,10 +41,8 @@ fn a_killed_process_goes_on_to_the_same_bytes() {
     for name in ["icl_examples", "icl_training", "icl_plateau", "icl_shifted", "icl_depth"] {
         assert!(pictures.contains(&format!("{name}.svg")), "{pictures}");
     }
-    let folders = || {
-        let checkpoints = std::fs::read_dir(killed.join("checkpoints"));
-        checkpoints.into_iter().flatten().map(|entry| entry.unwrap().path())
-    };
+    let folders =
+        || std::fs::read_dir(killed.join("checkpoints")).into_iter().flatten().map(|entry| entry.unwrap().path());
     // A training writes six checkpoints, at every fourth step, and keeps two. The first process is killed after two of
     // the first training; the second, which goes on from there, after four more and two of the second training.
     for (trainings, written) in [(1, 2), (2, 6)] {
@@ -88,21 +68,9 @@ fn figures_need_no_text() {
     std::fs::write(&text, "to be or not to be, that is the question. ".repeat(60)).unwrap();
     let (out, text_is) = (out.display().to_string(), format!("text={}", text.display()));
     let mut args = vec!["train", "language", "--quick", "--out", &out];
-    let sizes = [
-        "networks=[\"llama-aot\"]",
-        "vocabulary=128",
-        "held_out=0.3",
-        "context=12",
-        "layers=1",
-        "width=16",
-        "heads=2",
-        "plan.steps=8",
-        "plan.batch=8",
-        "evaluation.sequences=40",
-        "evaluation.activations=4",
-        &text_is,
-    ];
-    args.extend(sizes.iter().flat_map(|set| ["--set", set]));
+    let sizes = "networks=[\"llama-aot\"] vocabulary=128 held_out=0.3 context=12 layers=1 width=16 heads=2 \
+                 plan.steps=8 plan.batch=8 evaluation.sequences=40 evaluation.activations=4";
+    args.extend(sizes.split(' ').chain([text_is.as_str()]).flat_map(|set| ["--set", set]));
     let first = attnlab(&args).output().unwrap();
     let error = String::from_utf8_lossy(&first.stderr);
     assert_eq!(first.status.code(), Some(0), "{error}");

@@ -58,13 +58,10 @@ impl Files {
 
     /// `unroll` on the four files with more arguments; words that begin with `@` become paths.
     fn args(&self, rest: &[&str]) -> Vec<String> {
-        let line = "unroll --tokens @z.npy --bases @u0.npy @u1.npy --labels @y.npy";
-        line.split(' ')
+        "unroll --tokens @z.npy --bases @u0.npy @u1.npy --labels @y.npy"
+            .split(' ')
             .chain(rest.iter().copied())
-            .map(|word| match word.strip_prefix('@') {
-                Some(name) => self.path(name).display().to_string(),
-                None => word.to_string(),
-            })
+            .map(|word| word.strip_prefix('@').map_or(word.into(), |name| self.path(name).display().to_string()))
             .collect()
     }
 
@@ -111,8 +108,7 @@ const CAUSAL: [[f64; 2]; 3] = [
 fn snr_per_layer_is_numpys() {
     let files = Files::new();
     close(&files.snr(&["--layers", "2"]), &SOFTMAX, 1e-13);
-    let causal = ["--layers", "2", "--mask", "causal", "--normalise-queries"];
-    close(&files.snr(&causal), &CAUSAL, 1e-13);
+    close(&files.snr(&["--layers", "2", "--mask", "causal", "--normalise-queries"]), &CAUSAL, 1e-13);
     // Single precision keeps about seven digits.
     close(&files.snr(&["--layers", "2", "--precision", "f32"]), &SOFTMAX, 1e-5);
 }
@@ -162,19 +158,16 @@ fn every_layout_that_numpy_writes_is_read() {
 #[test]
 fn theorem_1_on_ones_own_data() {
     use attnlab::{rng::Streams, sample::Mixture};
-    let draw = Mixture::balanced(60, 2, 40, 0.05).unwrap();
-    let draw = draw.draw(&Streams::new(1, "tests.unroll", 0, 0)).unwrap();
+    let draw = Mixture::balanced(60, 2, 40, 0.05).unwrap().draw(&Streams::new(1, "tests.unroll", 0, 0)).unwrap();
     let files = Files::new();
     let put = |name: &str, a: &ndarray::Array2<f64>| {
-        let file = std::fs::File::create(files.path(name)).unwrap();
-        attnlab::npy::write(a, file).unwrap();
+        attnlab::npy::write(a, std::fs::File::create(files.path(name)).unwrap()).unwrap();
     };
     put("z.npy", &draw.tokens);
     put("u0.npy", &draw.bases[0]);
     put("u1.npy", &draw.bases[1]);
     files.put("y.npy", &i8_labels(&draw.labels.iter().map(|k| *k as i64).collect::<Vec<_>>()));
-    let rows = files.snr(&["--layers", "3", "--phi", "thresholded-softmax", "--tau", "0.6"]);
-    for layers in rows.windows(2) {
+    for layers in files.snr(&["--layers", "3", "--phi", "thresholded-softmax", "--tau", "0.6"]).windows(2) {
         for (before, after) in layers[0].iter().zip(&layers[1]) {
             let ratio = after.unwrap() / before.unwrap();
             assert!((ratio - 1.3).abs() < 1e-11, "1 + eta tau, Eq. (8): {ratio}");
@@ -185,14 +178,12 @@ fn theorem_1_on_ones_own_data() {
 #[test]
 fn files_are_written_whole() {
     let files = Files::new();
-    let options = ["--layers", "1", "--csv", "@rows.csv", "--save-tokens", "@out.npy"];
-    let expected = files.snr(&options);
+    let expected = files.snr(&["--layers", "1", "--csv", "@rows.csv", "--save-tokens", "@out.npy"]);
     let csv = std::fs::read_to_string(files.path("rows.csv")).unwrap();
     let lines: Vec<_> = csv.lines().collect();
     assert_eq!(lines[0], "layer,snr_0,snr_1");
     assert_eq!(lines[2], format!("1,{},{}", expected[1][0].unwrap(), expected[1][1].unwrap()));
-    let file = std::fs::File::open(files.path("out.npy")).unwrap();
-    let z = attnlab::npy::read::<f64>(file).unwrap();
+    let z = attnlab::npy::read::<f64>(std::fs::File::open(files.path("out.npy")).unwrap()).unwrap();
     assert_eq!(z.shape(), &[4, 4]);
     // The last Z goes on where the run stopped.
     std::fs::copy(files.path("out.npy"), files.path("z.npy")).unwrap();

@@ -9,57 +9,19 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::LazyLock;
 
-/// Number of command lines.
 const LINES: u64 = 150;
 
 /// Values of every kind: right ones, and those at which parsers tend to stumble.
-const VALUES: [&str; 44] = [
-    "0",
-    "1",
-    "2",
-    "7",
-    "-1",
-    "0.5",
-    "1e-300",
-    "1e308",
-    "nan",
-    "inf",
-    "-0.0",
-    "",
-    " ",
-    "x",
-    "0/2",
-    "3/2",
-    "1/0",
-    "18446744073709551616",
-    "99999999999999999999",
-    "0.05",
-    "λ",
-    "a=b",
-    "=",
-    "tokens=40",
-    "dim=12",
-    "dim=-3",
-    "delta=\"x\"",
-    "layers=[1,2]",
-    "tokens={}",
-    "phi=softmax",
-    "aot.lemma1",
-    "aot.*",
-    "lsa.limit",
-    "snr_per_layer",
-    "aot.horizon_layers",
-    "toy.none",
-    "map.toml",
-    "rows",
-    "z.npy",
-    "nothing.json",
-    "..",
-    "map.toml/x",
-    "csv",
-    "bash",
-];
+static VALUES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    "0|1|2|7|-1|0.5|1e-300|1e308|nan|inf|-0.0|| |x|0/2|3/2|1/0|18446744073709551616|\
+     99999999999999999999|0.05|λ|a=b|=|tokens=40|dim=12|dim=-3|delta=\"x\"|layers=[1,2]|tokens={}|\
+     phi=softmax|aot.lemma1|aot.*|lsa.limit|snr_per_layer|aot.horizon_layers|toy.none|map.toml|rows|\
+     z.npy|nothing.json|..|map.toml/x|csv|bash"
+        .split('|')
+        .collect()
+});
 
 /// Options and arguments of a verb.
 struct Verb {
@@ -70,8 +32,7 @@ struct Verb {
 }
 
 fn help(words: &[&str]) -> String {
-    let output = attnlab(&[words, &["--help"]].concat()).output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
+    String::from_utf8(attnlab(&[words, &["--help"]].concat()).output().unwrap().stdout).unwrap()
 }
 
 fn verbs() -> Vec<Verb> {

@@ -44,28 +44,24 @@ pub fn output_of(command: &mut assert_cmd::Command) -> io::Result<Output> {
 pub struct Attnlab(assert_cmd::Command);
 
 impl Attnlab {
-    /// Sets an environment variable.
     #[cfg(any(feature = "gpu", target_os = "linux"))]
     pub fn env(&mut self, name: &str, value: &str) -> &mut Self {
         self.0.env(name, value);
         self
     }
 
-    /// Removes an environment variable.
     #[cfg(feature = "gpu")]
     pub fn env_remove(&mut self, name: &str) -> &mut Self {
         self.0.env_remove(name);
         self
     }
 
-    /// Runs the command and returns its output.
     #[track_caller]
     pub fn output(&mut self) -> io::Result<Output> {
         output_of(&mut self.0)
     }
 }
 
-/// The `attnlab` command with these arguments.
 pub fn attnlab(args: &[&str]) -> Attnlab {
     let mut command = assert_cmd::Command::cargo_bin("attnlab").unwrap();
     command.args(args);
@@ -73,20 +69,10 @@ pub fn attnlab(args: &[&str]) -> Attnlab {
 }
 
 /// Settings of the experiment `snr_per_layer` with which a trial takes milliseconds.
-pub const SMALL_SNR: [&str; 12] = [
-    "--set",
-    "tokens=40",
-    "--set",
-    "dim=12",
-    "--set",
-    "layers=3",
-    "--set",
-    "figure4_tokens=20",
-    "--set",
-    "figure4_clusters=2",
-    "--set",
-    "figure4_dim=6",
-];
+pub fn small_snr() -> Vec<&'static str> {
+    let settings = "tokens=40 dim=12 layers=3 figure4_tokens=20 figure4_clusters=2 figure4_dim=6";
+    settings.split(' ').flat_map(|setting| ["--set", setting]).collect()
+}
 
 /// Starts `attnlab` so that it waits after `number` of whatever `variable` of `run::pause` counts, and returns when it
 /// has come there: `reached` is true then.
@@ -121,8 +107,7 @@ pub fn ended(mut child: Child) -> Output {
 #[track_caller]
 pub fn kill(mut child: Child) {
     child.kill().unwrap();
-    let status = child.wait().unwrap();
-    assert_eq!(status.code(), None, "it had ended before the kill");
+    assert_eq!(child.wait().unwrap().code(), None, "it had ended before the kill");
 }
 
 #[track_caller]
@@ -144,26 +129,24 @@ pub fn skipped(test: &str, reason: &str) {
 
 /// Standard output, one JSON object per line.
 pub fn json_lines(args: &[&str]) -> Vec<Value> {
-    let output = attnlab(args).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
-    text.lines().map(parse).collect()
+    let text = String::from_utf8(attnlab(args).output().unwrap().stdout).unwrap();
+    text.lines().map(|line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
 }
 
-/// The catalogue of this repository.
 pub static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(attnlab::catalogue);
 
-/// Every claim.
+pub fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
 pub fn claims() -> Vec<Arc<dyn Claim>> {
     CATALOGUE.claims().cloned().collect()
 }
 
-/// The claim with this id.
 pub fn claim(id: &str) -> Arc<dyn Claim> {
     CATALOGUE.claim(id).unwrap().clone()
 }
 
-/// The experiment of this name.
 pub fn experiment(name: &str) -> &'static Entry {
     CATALOGUE.experiment(name).unwrap()
 }

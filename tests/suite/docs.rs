@@ -2,7 +2,7 @@
 //! discrepancies, and the README's tables of verdicts. The estimates in those tables are held to a run of
 //! `attnlab reproduce`.
 
-use crate::common::{CATALOGUE, claims};
+use crate::common::{CATALOGUE, claims, root};
 use crate::rounding::same;
 use attnlab::claim::{Claim, VerdictKind, docs};
 use attnlab::format;
@@ -10,16 +10,12 @@ use attnlab::report::{Found, latest, restore};
 use attnlab::run::{CheckOptions, Silent, check, store};
 use attnlab::stats::Estimate;
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const ADVICE: &str = "write it anew with ATTNLAB_BLESS=1 cargo test --test suite docs";
 
 fn blessed() -> bool {
     std::env::var_os("ATTNLAB_BLESS").is_some()
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
 }
 
 #[test]
@@ -54,8 +50,7 @@ fn generated_pages_are_current() {
 fn the_readme_has_the_claims_of_the_catalogue() {
     let stored = readme();
     if blessed() {
-        let current = with_tables(&stored, &|claim, _| checked(claim));
-        std::fs::write(root().join("README.md"), current).unwrap();
+        std::fs::write(root().join("README.md"), with_tables(&stored, &|claim, _| checked(claim))).unwrap();
         return;
     }
     let current = with_tables(&stored, &|_, estimate| estimate.to_string());
@@ -83,13 +78,11 @@ fn the_readme_has_the_estimates_of_a_run() {
     }
     let stored = readme();
     let of_run = with_tables(&stored, &|claim, printed| {
-        let computed = estimates.get(&claim.sheet().id);
-        let computed = computed.map_or("no estimate", String::as_str);
+        let computed = estimates.get(&claim.sheet().id).map_or("no estimate", String::as_str);
         let current = if same(printed, computed) { printed } else { computed };
         current.to_string()
     });
-    let pairs = stored.lines().zip(of_run.lines());
-    let stale: Vec<_> = pairs.filter(|(stored, run)| stored != run).collect();
+    let stale: Vec<_> = stored.lines().zip(of_run.lines()).filter(|(stored, run)| stored != run).collect();
     assert!(stale.is_empty(), "README.md and {}: {stale:#?}", folder.display());
 }
 
@@ -110,8 +103,7 @@ fn with_tables(text: &str, estimate: &dyn Fn(&dyn Claim, &str) -> String) -> Str
         } else if inside && let Some(id) = line.strip_prefix("| `").and_then(|l| l.split_once('`')) {
             let claim = CATALOGUE.claim(id.0).unwrap();
             // From the right, because a title may contain anything: the mutants, then the estimate.
-            let stored = line.rsplit(" | ").nth(1).unwrap_or_default();
-            lines.push(row(&**claim, &estimate(&**claim, stored)));
+            lines.push(row(&**claim, &estimate(&**claim, line.rsplit(" | ").nth(1).unwrap_or_default())));
             continue;
         }
         lines.push(line.to_string());
@@ -122,10 +114,7 @@ fn with_tables(text: &str, estimate: &dyn Fn(&dyn Claim, &str) -> String) -> Str
 /// The row of a claim: the verdict is the expected one, to which `attnlab reproduce` holds the check.
 fn row(claim: &dyn Claim, estimate: &str) -> String {
     let sheet = claim.sheet();
-    let verdict = match sheet.expected {
-        VerdictKind::Refuted => "**refuted**",
-        other => other.name(),
-    };
+    let verdict = if sheet.expected == VerdictKind::Refuted { "**refuted**" } else { sheet.expected.name() };
     let mutants = claim.mutants().len();
     let (id, title) = (&sheet.id, &sheet.title);
     format!("| `{id}` | {title} | {verdict} | {estimate} | {mutants} of {mutants} refuted |")
@@ -133,9 +122,7 @@ fn row(claim: &dyn Claim, estimate: &str) -> String {
 
 /// Checks a claim at its defaults and returns its estimate as tables have it.
 fn checked(claim: &dyn Claim) -> String {
-    let options = CheckOptions::default();
-    let report = check(claim, &Default::default(), &options, &Silent).unwrap();
-    three_digits(&report.estimate)
+    three_digits(&check(claim, &Default::default(), &CheckOptions::default(), &Silent).unwrap().estimate)
 }
 
 fn three_digits(estimate: &Estimate) -> String {

@@ -65,8 +65,7 @@ impl Case {
     /// Writes the curve of the training of a row.
     fn write_curve(&self, row: usize, text: &str) {
         let row: Value = serde_json::from_slice(self.rows.split(|b| *b == b'\n').nth(row).unwrap()).unwrap();
-        let trial = format!("{}-{}", row["cell"].as_str().unwrap(), row["trial"]);
-        let folder = self.path("run/checkpoints").join(trial);
+        let folder = self.path("run/checkpoints").join(format!("{}-{}", row["cell"].as_str().unwrap(), row["trial"]));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join(TrainingCurve::FILE), text).unwrap();
     }
@@ -111,8 +110,7 @@ fn rows_appear_as_they_are_appended_in_pieces_that_cut_them() {
     assert!(first.contains(&format!("running: 0 of {wanted} rows")) && first.contains("itself every 7 s"), "{first}");
     unchanged(follower.look(at(1)));
     // Pieces of lengths without a common measure, of which each cuts a row, and one that ends with a row.
-    let last = ends[wanted - 2] + 40;
-    let cuts = [1, ends[0] - 1, ends[0], ends[1] + 17, ends[wanted / 2] - 3, last];
+    let cuts = [1, ends[0] - 1, ends[0], ends[1] + 17, ends[wanted / 2] - 3, ends[wanted - 2] + 40];
     let mut from = 0;
     for (i, cut) in cuts.into_iter().enumerate() {
         case.append(&case.rows[from..cut]);
@@ -130,10 +128,8 @@ fn rows_appear_as_they_are_appended_in_pieces_that_cut_them() {
     let ended = follower.without_reloads().unwrap().unwrap();
     assert!(!ended.contains("location.reload") && ended.contains("no longer written anew"));
     case.append(&case.rows[from..]);
-    let report = || {
-        let contents = Contents::of_folders(&folders, &CATALOGUE, false).unwrap();
-        html(&contents.report(COMMAND, None, &CATALOGUE)).unwrap()
-    };
+    let report =
+        || html(&Contents::of_folders(&folders, &CATALOGUE, false).unwrap().report(COMMAND, None, &CATALOGUE)).unwrap();
     // The date of a page may change between two of them.
     let before = report();
     let PageUpdate::Last { html, notes } = follower.look(at(200)).unwrap() else { panic!("the run has ended") };

@@ -41,8 +41,7 @@ fn table(name: &str) -> Vec<Mark> {
 
 /// The marks of one series of one panel; at least one.
 fn series(table: &[Mark], panel: &str, series: &str) -> Vec<Mark> {
-    let marks = table.iter().filter(|m| m.panel == panel && m.series == series);
-    let marks: Vec<Mark> = marks.cloned().collect();
+    let marks: Vec<Mark> = table.iter().filter(|m| m.panel == panel && m.series == series).cloned().collect();
     assert!(!marks.is_empty(), "panel {panel} has no series {series:?}");
     marks
 }
@@ -69,8 +68,7 @@ fn count(marks: &[Mark], holds: impl Fn(&Mark) -> bool) -> &'static str {
 /// Requires these words in a page, whatever its line breaks.
 fn assert_says(page: &str, words: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
-    let text = std::fs::read_to_string(path).unwrap();
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = std::fs::read_to_string(path).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(words), "{page} must say: {words}");
 }
 
@@ -104,8 +102,7 @@ fn table_1_of_joma() {
     let cells = count(&gain, above);
     assert_says(JOMA, &format!("at 10⁻⁵ by {gained}, above 0 in {cells} of four"));
 
-    let permuted = series(&fast, "d", "gain of permuted latents");
-    let gained = span(permuted.iter().map(|m| m.y), 3);
+    let gained = span(series(&fast, "d", "gain of permuted latents").iter().map(|m| m.y), 3);
     assert_says(JOMA, &format!("gain {gained} in layer 1 (η = 10⁻⁴)"));
     let difference = |panel| [series(&fast, panel, "difference"), series(&slow, panel, "difference")].concat();
     let cells = count(&difference("d"), above);
@@ -120,8 +117,7 @@ fn table_1_of_joma_beside_the_printed_one() {
     let fast = table("joma_table1");
     let pairs = |panel: &str| -> Vec<(f64, f64)> {
         let trained = series(&fast, panel, "trained").into_iter().map(|m| m.y);
-        let printed = series(&fast, panel, "as printed").into_iter().map(|m| m.y);
-        trained.zip(printed).collect()
+        trained.zip(series(&fast, panel, "as printed").into_iter().map(|m| m.y)).collect()
     };
     let listed = |panel: &str, of: fn(&(f64, f64)) -> f64| {
         let words: Vec<String> = pairs(panel).iter().map(|p| written(of(p), 2)).collect();
@@ -201,8 +197,7 @@ fn shares_of_trainings_on_text() {
         ("shuffled text", "nothing to attend to but frequencies, does, in"),
         ("another rate", "The pattern is there at twice the rate, in"),
     ] {
-        let share = series(&controls, "d", label);
-        assert_says(JOMA, &format!("{words} {}", trainings(&share[0], 3.0)));
+        assert_says(JOMA, &format!("{words} {}", trainings(&series(&controls, "d", label)[0], 3.0)));
     }
     let difference = &series(&controls, "f", "difference")[0];
     let [y, low, high] = [difference.y, difference.low, difference.high].map(|x| written(x, 2));
@@ -270,8 +265,7 @@ fn order_of_association() {
     }
     // Of the bands of panel (a) after a tenth of training only that of H = 1 is apart.
     let early = |height: u32| {
-        let band = series(&marks, "a", &format!("H = {height}"));
-        let mark = band.into_iter().find(|m| m.x == 400.0).unwrap();
+        let mark = series(&marks, "a", &format!("H = {height}")).into_iter().find(|m| m.x == 400.0).unwrap();
         (mark.low, mark.high)
     };
     for height in 2..5 {
@@ -293,8 +287,7 @@ fn pattern_superposition() {
     assert_eq!((before, format!("{after:.1}").as_str()), (0.0, "0.5"));
     let (before, after) = ends("the same, queries permuted");
     assert_eq!(before, 0.0);
-    let words = format!("with the queries permuted {} of them do, and none before training", written(after, 2));
-    assert_says(JOMA, &words);
+    assert_says(JOMA, &format!("with the queries permuted {} of them do, and none before training", written(after, 2)));
 }
 
 /// Groups and effective rank at the embedding and after the last block, as they are and less the mean, and mean cosine.
@@ -337,6 +330,5 @@ fn tokens_of_networks_as_particles() {
     assert_says(PAGE, &format!("architecture with random weights after {untrained}."));
     let angles = ends(&table("cluster_network_centred"), "f", "as given").map(|x| written(x, 2));
     let uniform = series(&table("cluster_network_centred"), "f", "uniform tokens")[0].y;
-    let words = format!("from {} to {} radian (uniform tokens: {})", angles[0], angles[1], written(uniform, 2));
-    assert_says(PAGE, &words);
+    assert_says(PAGE, &format!("from {} to {} radian (uniform tokens: {})", angles[0], angles[1], written(uniform, 2)));
 }

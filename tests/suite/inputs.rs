@@ -138,8 +138,7 @@ fn draw() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().display().to_string();
     let sizes = ["--tokens", "80", "--clusters", "2", "--dim", "12", "--delta", "0.05"];
-    let drawn = attnlab(&[&["sample", "--out", &out], &sizes[..]].concat()).output().unwrap();
-    assert_eq!(drawn.status.code(), Some(0));
+    assert_eq!(attnlab(&[&["sample", "--out", &out], &sizes[..]].concat()).output().unwrap().status.code(), Some(0));
     folder
 }
 
@@ -189,8 +188,7 @@ fn weights() -> [Case; 2] {
     let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     (header..=last).step_by(2).for_each(|i| bytes[i] ^= 1);
     fs::write(second, bytes).unwrap();
-    let listed = &["step1/model.safetensors", "step2/model.safetensors"];
-    [tied, Case::new(folder, &["weights", "@steps"], listed)]
+    [tied, Case::new(folder, &["weights", "@steps"], &["step1/model.safetensors", "step2/model.safetensors"])]
 }
 
 /// An experiment on a folder of texts.
@@ -404,8 +402,7 @@ fn merged_shards_list_the_inputs() {
         assert_eq!(status, Some(0), "{error}");
     }
     let all = case.folder.path().join("all").display().to_string();
-    let shards = case.out().display().to_string();
-    let merged = attnlab(&["merge", &shards, "--out", &all]).output().unwrap();
+    let merged = attnlab(&["merge", &case.out().display().to_string(), "--out", &all]).output().unwrap();
     assert_eq!(merged.status.code(), Some(0), "{}", String::from_utf8_lossy(&merged.stderr));
     assert_eq!(fs::read(Path::new(&all).join(Manifest::FILE)).unwrap(), whole);
     assert_eq!(fs::read(Path::new(&all).join("rows.jsonl")).unwrap(), rows);

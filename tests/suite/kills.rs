@@ -1,6 +1,6 @@
 //! Kills at every kind of point that a command reaches change nothing.
 
-use crate::common::{SMALL_SNR, attnlab, kill, paused};
+use crate::common::{attnlab, kill, paused, small_snr};
 use attnlab::run::pause;
 use std::fs;
 use std::path::Path;
@@ -34,11 +34,10 @@ fn victims(folder: &Path) -> Vec<Victim> {
         assert!(attnlab(&["sweep", &map, "--out", &shards, "--shard", shard]).output().unwrap().status.success());
     }
     let victim = |arguments: &[&str], out: &str, files, rows, replaces| {
-        let to = ["--out".to_string(), path(out)];
-        let arguments = arguments.iter().map(ToString::to_string).chain(to).collect();
+        let arguments = arguments.iter().map(ToString::to_string).chain(["--out".to_string(), path(out)]).collect();
         Victim { arguments, out: path(out), files, rows, replaces }
     };
-    let run = [&["run", "snr_per_layer", "--set", "trials=2"], &SMALL_SNR[..]].concat();
+    let run = [&["run", "snr_per_layer", "--set", "trials=2"], &small_snr()[..]].concat();
     let cells: &[&str] = &["rows.jsonl", "cells.jsonl", "cells.csv", "aot_theorem1_bounded.svg"];
     vec![
         victim(&["sweep", "--threads", "2", &map], "swept", cells, &[0, 1, 7, 19], true),

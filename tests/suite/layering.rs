@@ -18,39 +18,17 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/train", &["core", "theory", "lab", "images", "gpu"]),
 ];
 
-/// Crates that a room may depend on.
 const BELOW_ROOMS: &[&str] = &["core", "theory", "lab", "networks", "images", "gpu", "train"];
 
 /// Per crate, its modules from below to above: a module may use those before it and itself. What is not
 /// listed may be used by all modules of the crate and uses none of them.
-const MODULES: &[(&str, &[&str])] = &[
-    (
-        "crates/core",
-        &["error", "input", "special", "rng", "bracket", "quadrature", "params", "linalg", "stats", "format"],
-    ),
-    ("crates/theory", &["markov", "attention", "sample", "measure", "fit", "dynamics", "particles"]),
+const MODULES: &[(&str, &str)] = &[
+    ("crates/core", "error input special rng bracket quadrature params linalg stats format"),
+    ("crates/theory", "markov attention sample measure fit dynamics particles"),
     (
         "crates/lab",
-        &[
-            "claim",
-            "toy",
-            "run",
-            "figure",
-            "experiment",
-            "formula",
-            "command",
-            "catalogue",
-            "glossary",
-            "sweep",
-            "audit",
-            "report",
-            "folder",
-            "compare",
-            "reproduce",
-            "scaffold",
-            "prelude",
-            "sheet_test",
-        ],
+        "claim toy run figure experiment formula command catalogue glossary sweep audit report folder compare \
+         reproduce scaffold prelude sheet_test",
     ),
 ];
 
@@ -100,13 +78,9 @@ const NEVER_DRAWS: &[&str] = &[
 #[test]
 fn crates_depend_one_way() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut problems = vec![];
-    for (folder, allowed) in CRATES {
-        problems.extend(manifest_violations(&root.join(folder), allowed));
-    }
-    for room in rooms() {
-        problems.extend(manifest_violations(&room, BELOW_ROOMS));
-    }
+    let of_crates = CRATES.iter().flat_map(|(folder, allowed)| manifest_violations(&root.join(folder), allowed));
+    let of_rooms = rooms().into_iter().flat_map(|room| manifest_violations(&room, BELOW_ROOMS));
+    let problems: Vec<String> = of_crates.chain(of_rooms).collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
@@ -115,11 +89,10 @@ fn modules_depend_one_way() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut problems = vec![];
     for (folder, order) in MODULES {
-        let source = root.join(folder).join("src");
+        let (source, order) = (root.join(folder).join("src"), order.split(' ').collect::<Vec<_>>());
         for path in sources(&source) {
             let text = fs::read_to_string(&path).unwrap();
-            let name = path.strip_prefix(&source).unwrap();
-            let violations = module_violations(name, &code_of(&text), order);
+            let violations = module_violations(path.strip_prefix(&source).unwrap(), &code_of(&text), &order);
             problems.extend(violations.into_iter().map(|p| format!("{folder}/src/{p}")));
         }
     }
@@ -133,8 +106,7 @@ fn what_must_not_draw_does_not() {
     for place in NEVER_DRAWS.iter().map(|place| root.join(place)).chain(theories) {
         assert!(place.exists(), "{} is gone: mend the list", place.display());
         for path in sources(&place) {
-            let code = code_of(&fs::read_to_string(&path).unwrap());
-            assert!(!draws(&code), "{} never draws", path.display());
+            assert!(!draws(&code_of(&fs::read_to_string(&path).unwrap())), "{} never draws", path.display());
         }
     }
 }
@@ -181,8 +153,7 @@ fn input_files_are_opened_in_one_place() {
 fn the_laboratory_names_no_paper() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let lab = sources(&root.join("crates/lab/src"));
-    let command = sources(&root.join("src/cli"));
-    for path in lab.iter().chain(&command) {
+    for path in lab.iter().chain(&sources(&root.join("src/cli"))) {
         // Examples of help texts name claims that users find in every build of ours.
         let code = without_examples(&code_of(&fs::read_to_string(path).unwrap()));
         if path.ends_with("sweep/keys.rs") {
@@ -220,10 +191,8 @@ fn a_violation_is_noticed() {
     assert_eq!(crates_of(manifest), BTreeSet::from(["core".into(), "joma".into()]));
 }
 
-/// The folders of the rooms.
 fn rooms() -> Vec<PathBuf> {
-    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/papers");
-    let mut rooms: Vec<_> = fs::read_dir(papers)
+    let mut rooms: Vec<_> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/papers"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.join("Cargo.toml").exists())
@@ -234,8 +203,7 @@ fn rooms() -> Vec<PathBuf> {
 }
 
 fn manifest_violations(folder: &Path, allowed: &[&str]) -> Vec<String> {
-    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
-    let used = crates_of(&manifest);
+    let used = crates_of(&fs::read_to_string(folder.join("Cargo.toml")).unwrap());
     let wrong = used.iter().filter(|name| !allowed.contains(&name.as_str()));
     wrong.map(|name| format!("{} may not depend on attnlab-{name}", folder.display())).collect()
 }
@@ -245,10 +213,7 @@ fn crates_of(manifest: &str) -> BTreeSet<String> {
     let start = manifest.find("[dependencies]").map_or(manifest.len(), |i| i + 1);
     let rest = &manifest[start..];
     let section = &rest[..rest.find("\n[").unwrap_or(rest.len())];
-    let name = |line: &str| {
-        let line = line.strip_prefix("attnlab-")?;
-        Some(line.split(['.', ' ', '=']).next()?.to_string())
-    };
+    let name = |line: &str| Some(line.strip_prefix("attnlab-")?.split(['.', ' ', '=']).next()?.to_string());
     section.lines().filter_map(name).collect()
 }
 
@@ -288,15 +253,13 @@ fn module_violations(file: &Path, code: &str, order: &[&str]) -> Vec<String> {
         return vec![];
     }
     let place = order.iter().position(|m| *m == module);
-    let is_mod = parts.last().is_some_and(|p| p == "mod.rs");
-    let used = used_modules(code, parts.len() - usize::from(is_mod));
+    let used = used_modules(code, parts.len() - usize::from(parts.last().is_some_and(|p| p == "mod.rs")));
     let above = |used: &&String| match (place, order.iter().position(|m| m == used)) {
         (_, None) => false,
         (Some(own), Some(used)) => used > own,
         (None, Some(_)) => true,
     };
-    let say = |used: &String| format!("{}: {module} may not use {used}", file.display());
-    used.iter().filter(above).map(say).collect()
+    used.iter().filter(above).map(|used: &String| format!("{}: {module} may not use {used}", file.display())).collect()
 }
 
 fn draws(code: &str) -> bool {
@@ -369,13 +332,11 @@ fn code_of(text: &str) -> String {
 /// The top-level names behind every `crate::`, and behind as many `super::` as lead to the root.
 fn used_modules(code: &str, depth: usize) -> BTreeSet<String> {
     let mut used = BTreeSet::new();
-    let to_root = "super::".repeat(depth);
-    for root in ["crate::", to_root.as_str()] {
+    for root in ["crate::", "super::".repeat(depth).as_str()] {
         for (start, _) in code.match_indices(root) {
             // `$crate::` in a macro is a path of this crate too; `mycrate::` is not, and neither is the
             // end of a longer chain of `super::`.
-            let before = code[..start].chars().next_back();
-            if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
+            if code[..start].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':') {
                 continue;
             }
             used.extend(first_names(&code[start + root.len()..]));
@@ -408,6 +369,5 @@ fn first_names(rest: &str) -> Vec<String> {
 }
 
 fn first_name(path: &str) -> String {
-    let word = |c: &char| c.is_alphanumeric() || *c == '_';
-    path.trim_start().chars().take_while(word).collect()
+    path.trim_start().chars().take_while(|c: &char| c.is_alphanumeric() || *c == '_').collect()
 }

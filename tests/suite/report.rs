@@ -12,8 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 fn checked() -> Checked {
     let claim = crate::common::claim("aot.mssa_is_mhsa");
     let options = CheckOptions { trials: Some(8), seed: 9, ..CheckOptions::default() };
-    let report = check(&*claim, &Default::default(), &options, &Silent).unwrap();
-    Checked::here(&claim, report)
+    Checked::here(&claim, check(&*claim, &Default::default(), &options, &Silent).unwrap())
 }
 
 /// Writes a report of these checks, with a mutant and a figure, in one of its forms.
@@ -43,8 +42,7 @@ fn page(checks: &[Checked]) -> String {
 
 #[test]
 fn verdicts_evidence_figures_and_command_are_there() {
-    let report = checked();
-    let page = page(std::slice::from_ref(&report));
+    let page = page(std::slice::from_ref(&checked()));
     for part in [
         "aot.mssa_is_mhsa",
         "supported",
@@ -151,19 +149,13 @@ fn a_claim_of_the_site_leads_to_the_page() {
 #[test]
 fn verdicts_survive_their_rows() {
     let claim = crate::common::claim("aot.lemma1");
-    let set = json!({"tokens": 120, "dim": 30});
     let options = CheckOptions { trials: Some(5), seed: 2, beyond_hypotheses: true, ..CheckOptions::default() };
-    let set = match claim.schema().iter().any(|s| s.name == "tokens") {
-        true => set.as_object().unwrap().clone(),
-        false => Map::new(),
-    };
-    let report = check(&*claim, &set, &options, &Silent).unwrap();
+    let report = check(&*claim, &Map::new(), &options, &Silent).unwrap();
     let manifest = Manifest::new("reproduce", 2, Map::new());
     let again = |verdict: &Found| {
         let (parameters, data) = keep(verdict);
         let row = Row::new(&manifest, 1, 0, parameters, data);
-        let line = serde_json::to_string(&row).unwrap();
-        restore(&serde_json::from_str(&line).unwrap(), &CATALOGUE).unwrap()
+        restore(&serde_json::from_str(&serde_json::to_string(&row).unwrap()).unwrap(), &CATALOGUE).unwrap()
     };
     let before = Found::Claim(Checked::here(&claim, report));
     let after = again(&before);
@@ -191,8 +183,7 @@ fn verdicts_survive_their_rows() {
 
 #[test]
 fn a_card_stands_alone() {
-    let checked = checked();
-    let card = attnlab::report::card(&checked, &[]);
+    let card = attnlab::report::card(&checked(), &[]);
     for part in ["aot.mssa_is_mhsa", "class=\"verdict", "<math", "Promise", "<style>.attnlab {"] {
         assert!(card.contains(part), "no {part}");
     }
@@ -217,15 +208,13 @@ fn the_page_is_opened_in_the_browser() {
         assert_eq!(output.status.code(), Some(0));
         String::from_utf8(output.stderr).unwrap()
     };
-    let note = format!("note: no program here opens {page}. Open it in a browser\n");
-    assert_eq!(open(), note);
+    assert_eq!(open(), format!("note: no program here opens {page}. Open it in a browser\n"));
     let (opener, opened) = (path("programs/xdg-open"), path("opened"));
     let script = path("script");
     std::fs::write(&script, format!("#!/bin/sh\nprintf %s \"$1\" > {opened}\n")).unwrap();
     // Another process makes the program: a copy of a file that this one has open for writing may be in a process that
     // another test is just starting, and such a file cannot be executed.
-    let made = std::process::Command::new("install").args(["-m", "755", &script, &opener]).status().unwrap();
-    assert!(made.success());
+    assert!(std::process::Command::new("install").args(["-m", "755", &script, &opener]).status().unwrap().success());
     assert_eq!(open(), "");
     // The command does not wait for an opener that takes long, as on a busy machine.
     let begun = std::time::Instant::now();

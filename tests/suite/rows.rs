@@ -23,8 +23,7 @@ fn small(id: &str) -> Box<dyn Experiment> {
 }
 
 fn run(experiment: &dyn Experiment, out: &Path, seed: u64) -> attnlab::Result<Vec<Row>> {
-    let options = RunOptions { seed, ..RunOptions::default() };
-    experiment::run(experiment, out, &options, &Silent).map(|report| report.rows)
+    experiment::run(experiment, out, &RunOptions { seed, ..RunOptions::default() }, &Silent).map(|report| report.rows)
 }
 
 #[test]
@@ -86,8 +85,7 @@ proptest! {
         prop_assert_eq!(fs::read(&path).unwrap(), &whole[..cut]);
         // Opening cuts; what is appended then starts a line of its own.
         let store = Store::open(folder.path(), &manifest(), &Opening::default()).unwrap();
-        let torn = cut > 0 && whole[cut - 1] != b'\n';
-        prop_assert_eq!(store.notes().len(), usize::from(torn));
+        prop_assert_eq!(store.notes().len(), usize::from(cut > 0 && whole[cut - 1] != b'\n'));
         for row in &rows {
             if !store.holds(7, row.trial) {
                 store.append(row).unwrap();
@@ -116,8 +114,7 @@ fn rows_of_another_run_are_refused_and_kept() {
     assert!(other.contains("rows of theorem1_horizon, not of snr_per_layer"), "{other}");
     let entry = crate::common::experiment("theorem1_horizon");
     let set = "trials = 2\ntokens = [40, 80]\ndim = 17\nnoise = [0.1, 0.2]".parse().unwrap();
-    let changed = entry.configure(false, None, &set).unwrap();
-    let settings = run(&*changed, folder.path(), 0).unwrap_err().to_string();
+    let settings = run(&*entry.configure(false, None, &set).unwrap(), folder.path(), 0).unwrap_err().to_string();
     assert!(settings.contains("dim = 16") && settings.contains("dim = 17"), "{settings}");
     assert_eq!(before, fs::read(folder.path().join("rows.jsonl")).unwrap());
 
@@ -143,8 +140,7 @@ fn damaged_files_and_unusable_folders_are_named() {
 
     // Two rows for one trial that differ come from different runs.
     let first = text.lines().next().unwrap();
-    let doubled = format!("{text}{}\n", first.replace("\"updates\":", "\"updates\":1"));
-    fs::write(&path, doubled).unwrap();
+    fs::write(&path, format!("{text}{}\n", first.replace("\"updates\":", "\"updates\":1"))).unwrap();
     let error = run(&*experiment, folder.path(), 0).unwrap_err().to_string();
     assert!(error.contains("two different rows"), "{error}");
 
@@ -161,12 +157,10 @@ fn settings_come_from_a_file_of_ones_own() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("mine.toml");
     fs::write(&path, "tokens = = 3").unwrap();
-    let error = entry.configure(false, Some(&path), &toml::Table::new());
-    assert!(error.err().unwrap().to_string().contains("mine.toml"));
+    assert!(entry.configure(false, Some(&path), &toml::Table::new()).err().unwrap().to_string().contains("mine.toml"));
     fs::write(&path, "tokens = 100\n[quick]\ntokens = 20").unwrap();
     for (quick, tokens) in [(false, 100), (true, 20)] {
-        let configured = entry.configure(quick, Some(&path), &toml::Table::new()).unwrap();
-        assert_eq!(configured.settings()["tokens"], tokens);
+        assert_eq!(entry.configure(quick, Some(&path), &toml::Table::new()).unwrap().settings()["tokens"], tokens);
     }
 }
 
@@ -175,8 +169,7 @@ fn pictures_and_tables_say_what_the_rows_say() {
     for id in ["snr_per_layer", "theorem1_horizon"] {
         let experiment = small(id);
         let folder = tempfile::tempdir().unwrap();
-        let rows = run(&*experiment, folder.path(), 0).unwrap();
-        let figures = experiment.figures(&rows).unwrap();
+        let figures = experiment.figures(&run(&*experiment, folder.path(), 0).unwrap()).unwrap();
         figure::write_all(&figures, folder.path()).unwrap();
         for figure in &figures {
             let path = |ext: &str| folder.path().join(format!("{}.{ext}", figure.name));
@@ -199,8 +192,7 @@ fn pictures_and_tables_say_what_the_rows_say() {
     }
     // One number followed from the row to the table: the median SNR of the clusters at layer 0.
     let experiment = small("snr_per_layer");
-    let folder = tempfile::tempdir().unwrap();
-    let rows = run(&*experiment, folder.path(), 0).unwrap();
+    let rows = run(&*experiment, tempfile::tempdir().unwrap().path(), 0).unwrap();
     let cell: Vec<&Row> = rows.iter().filter(|r| r.cell == rows[0].cell).collect();
     let mut snr: Vec<f64> =
         cell.iter().flat_map(|r| [1, 2].map(|k| r.series(&format!("thresholded-softmax.{k}")).unwrap()[0])).collect();
@@ -213,8 +205,7 @@ fn pictures_and_tables_say_what_the_rows_say() {
 #[test]
 fn figures_of_incomplete_or_foreign_rows() {
     let experiment = small("theorem1_horizon");
-    let folder = tempfile::tempdir().unwrap();
-    let mut rows = run(&*experiment, folder.path(), 0).unwrap();
+    let mut rows = run(&*experiment, tempfile::tempdir().unwrap().path(), 0).unwrap();
     assert!(experiment.figures(&[]).unwrap_err().to_string().contains("Run the experiment first"));
     rows[0].data.insert("theta".into(), Value::Null);
     let error = experiment.figures(&rows).unwrap_err().to_string();
@@ -224,8 +215,7 @@ fn figures_of_incomplete_or_foreign_rows() {
 #[test]
 fn a_heat_map_with_a_hole_is_drawn() {
     let values = [[0.1, 0.5], [f64::NAN, 1.0]];
-    let bar = Axis::linear("share *p* < 1");
-    let heat = Heat::over(&[1.0, 10.0], &[0.0, 1.0], bar, |i, j| Cell::of(values[j][i]));
+    let heat = Heat::over(&[1.0, 10.0], &[0.0, 1.0], Axis::linear("share *p* < 1"), |i, j| Cell::of(values[j][i]));
     let panel = Panel::new("", Axis::log("*N*"), Axis::linear("noise")).coloured(heat);
     let figure = Figure::column("heat", "A & B", vec![panel]).captioned("a < b");
     let svg = figure::svg(&figure).unwrap();
@@ -235,14 +225,12 @@ fn a_heat_map_with_a_hole_is_drawn() {
     figure::write_all(std::slice::from_ref(&figure), folder.path()).unwrap();
 
     let panel = Panel::new("", Axis::linear("x"), Axis::log("y"));
-    let panel = panel.with(Series::measured("s", 0, vec![Point::at(1.0, -1.0)]));
-    let nothing = Figure::column("nothing", "", vec![panel]);
+    let nothing = Figure::column("nothing", "", vec![panel.with(Series::measured("s", 0, vec![Point::at(1.0, -1.0)]))]);
     let error = figure::write_all(&[nothing], folder.path()).unwrap_err().to_string();
     assert!(error.contains("axis 'y'"), "{error}");
 }
 
-/// Every tag closed in order, every attribute quoted, no stray ampersand: enough of XML for what
-/// is written here.
+/// Every tag closed in order, every attribute quoted, no stray ampersand: enough of XML for what is written here.
 fn well_formed(xml: &str) {
     let mut open: Vec<&str> = vec![];
     let mut rest = xml;

@@ -53,8 +53,7 @@ fn ctrl_c_ends_an_endless_trial() {
     assert_eq!(output.status.code(), Some(130), "{told}");
     assert!(told.contains("give the same command again"), "{told}");
     assert_eq!(rows(), 1);
-    let output = output_of(&mut assert_cmd::Command::from_std(sweep(folder.path(), &[]))).unwrap();
-    assert!(output.status.success());
+    assert!(output_of(&mut assert_cmd::Command::from_std(sweep(folder.path(), &[]))).unwrap().status.success());
     let whole = folder.path().join("whole");
     run(MAP, &whole, Shard::WHOLE);
     assert_eq!(files(&whole), files(&out));

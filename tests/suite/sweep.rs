@@ -51,8 +51,7 @@ fn an_experiment_is_sharded_and_merged_in_the_same_way() {
         out
     };
     let whole = fs::read(run("whole", Shard::WHOLE).join("rows.jsonl")).unwrap();
-    let part = |index| run(&format!("part{index}"), Shard { index, count: 3 });
-    let parts: Vec<PathBuf> = (0..3).map(part).collect();
+    let parts: Vec<PathBuf> = (0..3).map(|index| run(&format!("part{index}"), Shard { index, count: 3 })).collect();
     let merged = folder.path().join("merged");
     merge(&parts, &CATALOGUE, &merged, MergeOptions::default()).unwrap();
     assert_eq!(whole, fs::read(merged.join("rows.jsonl")).unwrap());
@@ -86,7 +85,6 @@ fn command(folder: &Path, text: &str, out: &str) -> Command {
     command
 }
 
-/// Runs a command to its end.
 #[track_caller]
 fn complete(command: Command) -> Output {
     output_of(&mut assert_cmd::Command::from_std(command)).unwrap()
@@ -96,10 +94,8 @@ fn complete(command: Command) -> Output {
 /// a signal.
 fn paused(mut command: Command, out: &Path, rows: u64) -> Child {
     let mut child = command.env(pause::AFTER_ROWS, rows.to_string()).spawn().unwrap();
-    let written = || {
-        let bytes = fs::read(out.join("rows.jsonl")).unwrap_or_default();
-        bytes.iter().filter(|byte| **byte == b'\n').count() as u64
-    };
+    let written =
+        || fs::read(out.join("rows.jsonl")).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count() as u64;
     wait_until(&mut child, &format!("{rows} rows"), || written() == rows);
     child
 }
@@ -135,8 +131,7 @@ fn ctrl_c_keeps_the_rows_and_says_how_to_go_on() {
     let text = MAP.replace("trials = 12", "trials = 200");
     let out = folder.path().join("out");
     let child = paused(command(folder.path(), &text, "out"), &out, 20);
-    let process = Pid::from_raw(i32::try_from(child.id()).unwrap());
-    signal::kill(process, Signal::SIGINT).unwrap();
+    signal::kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
     let output = ended(child);
     let told = String::from_utf8_lossy(&output.stderr).to_string();
     assert_eq!(output.status.code(), Some(130), "{told}");
@@ -216,8 +211,7 @@ fn a_full_disk_loses_no_finished_row() {
     assert!(stored.dropped.is_empty(), "{:?}", stored.dropped);
     assert!(stored.rows.len() > 40, "{} rows", stored.rows.len());
     // Again without room: nothing is lost.
-    let again = complete(command(folder.path(), &text, "disk/out"));
-    assert_eq!(again.status.code(), Some(2));
+    assert_eq!(complete(command(folder.path(), &text, "disk/out")).status.code(), Some(2));
     assert!(read(&out).unwrap().rows.len() >= stored.rows.len());
     disk.enlarge();
     let last = complete(command(folder.path(), &text, "disk/out"));

@@ -24,19 +24,8 @@ fn a_sweep_repeats_what_check_does() {
     let claim = crate::common::claim("aot.theorem1_bounded");
     let options = CheckOptions { seed: 5, trials: Some(12), ..CheckOptions::default() };
     let report = serde_json::to_value(check(&*claim, &set, &options, &Silent).unwrap()).unwrap();
-    for name in [
-        "claim",
-        "hypotheses",
-        "kind",
-        "trials",
-        "failures",
-        "estimate",
-        "verdict",
-        "expected",
-        "witness",
-        "seed",
-        "version",
-    ] {
+    let fields = "claim hypotheses kind trials failures estimate verdict expected witness seed version";
+    for name in fields.split(' ') {
         assert_eq!(cell[name], report[name], "{name}");
     }
 }
@@ -63,8 +52,7 @@ fn cells_stop_by_their_own_trials_and_say_so() {
     }
     assert!(lengths.iter().any(|n| *n > 8) && lengths.len() == 12, "{lengths:?}");
     // The summary's interval is the sequence's, which is wider than a fixed number's.
-    let text = fs::read_to_string(folder.path().join("cells.jsonl")).unwrap();
-    for line in text.lines() {
+    for line in fs::read_to_string(folder.path().join("cells.jsonl")).unwrap().lines() {
         let cell: serde_json::Value = serde_json::from_str(line).unwrap();
         let (n, failures) = (cell["trials"].as_u64().unwrap(), cell["failures"].as_u64().unwrap());
         if cell["estimate"]["level"] == 1.0 {
@@ -85,8 +73,7 @@ fn cells_stop_by_their_own_trials_and_say_so() {
 #[test]
 fn claims_that_count_events_judge_by_the_count() {
     let events = |failures: usize| -> Vec<Outcome> {
-        let event = |i| Outcome::Event { holds: i >= failures, witness: Witness::new() };
-        (0..40).map(event).collect()
+        (0..40).map(|i| Outcome::Event { holds: i >= failures, witness: Witness::new() }).collect()
     };
     let mut counted = 0;
     for claim in crate::common::claims() {
@@ -116,8 +103,7 @@ fn cells_outside_the_hypotheses_are_marked_judged_or_skipped() {
         let text = fs::read_to_string(out.join("cells.jsonl")).unwrap();
         let read = |line| {
             let cell: serde_json::Value = serde_json::from_str(line).unwrap();
-            let verdict = cell["verdict"].as_str().unwrap().to_string();
-            (verdict, cell["trials"].as_u64().unwrap())
+            (cell["verdict"].as_str().unwrap().to_string(), cell["trials"].as_u64().unwrap())
         };
         text.lines().map(read).collect()
     };
@@ -151,8 +137,7 @@ fn a_sweep_over_the_settings_of_an_experiment() {
     let set = "trials = 2\ntokens = [40]\nclusters = 4\ndim = 32\nnoise = [0.1, 0.2]";
     let small = entry.configure(false, None, &set.parse().unwrap()).unwrap();
     let own_folder = tempfile::tempdir().unwrap();
-    let report = experiment::run(&*small, own_folder.path(), &RunOptions::default(), &Silent).unwrap();
-    assert_eq!(report.rows, rows[4..]);
+    assert_eq!(experiment::run(&*small, own_folder.path(), &RunOptions::default(), &Silent).unwrap().rows, rows[4..]);
     // A figure for each of the settings.
     let opened = RunFolder::open(folder.path(), &CATALOGUE).unwrap();
     let parts: Vec<_> = opened.plan.parts(&opened.stored).map(Result::unwrap).collect();
@@ -173,8 +158,7 @@ fn an_experiment_of_too_many_cells_is_refused_at_once() {
 /// The printed schema is a sweep file that can be run, and the handbook shows it.
 #[test]
 fn the_schema_is_true() {
-    let printed = attnlab(&["sweep", "--print-schema"]).output().unwrap();
-    let printed = String::from_utf8(printed.stdout).unwrap();
+    let printed = String::from_utf8(attnlab(&["sweep", "--print-schema"]).output().unwrap().stdout).unwrap();
     assert_eq!(printed.trim_end(), schema().trim_end());
     let sweep = parse(&printed);
     let plan = Plan::new(&sweep, &CATALOGUE).unwrap();
@@ -184,8 +168,7 @@ fn the_schema_is_true() {
     let origin = sweep.origin.clone();
     assert_eq!(Sweep { origin, ..again }, sweep);
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sweeps.md");
-    let page = fs::read_to_string(page).unwrap();
-    assert!(page.contains(schema().trim_end()), "docs/sweeps.md shows another schema");
+    assert!(fs::read_to_string(page).unwrap().contains(schema().trim_end()), "docs/sweeps.md shows another schema");
     for key in sweep::KEYS {
         assert!(printed.contains(key.example), "{}", key.name);
     }
@@ -198,8 +181,7 @@ fn tables_for_other_programs() {
     let path = folder.path().display().to_string();
     let export = |args: &[&str]| attnlab(&[&["export", &path], args].concat()).output().unwrap();
     assert_eq!(export(&[]).status.code(), Some(0));
-    let file = folder.path().join("rows.csv");
-    let mut table = csv::Reader::from_path(&file).unwrap();
+    let mut table = csv::Reader::from_path(folder.path().join("rows.csv")).unwrap();
     let header = table.headers().unwrap().clone();
     let column = |name: &str| header.iter().position(|h| h == name).unwrap();
     let (delta, holds) = (column("parameters.delta"), column("data.holds"));

@@ -26,9 +26,7 @@ fn a_map_shows_every_cell_as_the_summary_has_it() {
     let text = "claim = 'aot.lemma2_16'\ntrials = 8\nbeyond_hypotheses = 'judge'\n[axes]\n\
                 tokens = [200, 400]\ndim = [16, 32, 64]\nclusters = [1, 2]\n";
     let (cells, figures) = drawn(text, folder.path());
-    let [figure] = &figures[..] else {
-        panic!("{} figures", figures.len());
-    };
+    let [figure] = &figures[..] else { panic!("{} figures", figures.len()) };
     assert_eq!(figure.name, "aot_lemma2_16");
     let titles: Vec<&str> = figure.panels.iter().map(|p| p.title.as_str()).collect();
     assert_eq!(titles, ["clusters = 1", "clusters = 2"]);

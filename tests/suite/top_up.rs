@@ -1,6 +1,6 @@
 //! More trials without losing a row: larger numbers of trials in a folder, `--times`, `--until-decided`.
 
-use crate::common::{CATALOGUE, SMALL_SNR, attnlab, json_lines};
+use crate::common::{CATALOGUE, attnlab, json_lines, small_snr};
 use crate::sweeps::{MAP, files, parse, run, stopping};
 use attnlab::error::Result;
 use attnlab::run::Silent;
@@ -18,8 +18,7 @@ fn on_top(text: &str, out: &Path) -> Result<(u64, u64)> {
 }
 
 fn with_trials(text: &str, trials: u64) -> String {
-    let line = text.lines().find(|l| l.starts_with("trials")).unwrap();
-    text.replace(line, &format!("trials = {trials}"))
+    text.replace(text.lines().find(|l| l.starts_with("trials")).unwrap(), &format!("trials = {trials}"))
 }
 
 /// Cells of [`stopping`] that stop once they are decided.
@@ -109,7 +108,7 @@ fn experiments_are_topped_up_by_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run").display().to_string();
     let rows = |trials: &str| {
-        let words = [&["run", "snr_per_layer", "--out", &out, "--set", trials], &SMALL_SNR[..]].concat();
+        let words = [&["run", "snr_per_layer", "--out", &out, "--set", trials], &small_snr()[..]].concat();
         let output = attnlab(&words).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         fs::read_to_string(Path::new(&out).join("rows.jsonl")).unwrap()

@@ -14,7 +14,7 @@
 //! line. `<!-- needs: COMMAND -->` leaves out the next block where this command fails. (The crate trycmd reads the same
 //! notation, but compares digits as they are, and neither writes files nor has a shell.)
 
-use crate::common::{limit, skipped};
+use crate::common::{limit, root, skipped};
 use crate::rounding::fits;
 use attnlab::run::store::Owner;
 use nix::sys::signal::{Signal, killpg};
@@ -44,7 +44,6 @@ struct Step {
     place: Range<usize>,
 }
 
-/// Returns the steps of a page.
 fn steps(page: &str) -> Vec<Step> {
     let (mut steps, mut block, mut needs) = (vec![], None, "");
     for (number, line) in page.lines().enumerate() {
@@ -130,9 +129,7 @@ fn run(commands: &str, folder: &Path, end: &Path) -> Output {
 /// with the feature gpu that it takes no software renderer.
 fn printed(output: &Output) -> Vec<String> {
     let [out, error] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).to_string());
-    let of_the_machine = [" steps, about ", ": computing on the CPU"];
-    let said = error.lines().filter(|line| !of_the_machine.iter().any(|part| line.contains(part)));
-    out.lines().chain(said).map(String::from).collect()
+    out.lines().chain(error.lines().filter(|line| !line.contains(" steps, about "))).map(String::from).collect()
 }
 
 /// Decides whether the printed lines are those that are shown.
@@ -226,11 +223,6 @@ fn assert_pages(folders: &[PathBuf]) {
     let differences: Vec<String> = pages.par_iter().flat_map(|page| differences(page)).collect();
     let advice = "read the change, then ATTNLAB_BLESS=1 cargo test --test suite transcripts";
     assert!(differences.is_empty(), "{}\n{advice}", differences.join("\n"));
-}
-
-/// Folder of the sources.
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// The pages of the command, and those of the rooms.

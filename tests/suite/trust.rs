@@ -1,6 +1,6 @@
 //! Rows are those of one run by one code: edits, other runs, other builds and other processes are noticed.
 
-use crate::common::{SMALL_SNR, attnlab, kill, paused};
+use crate::common::{attnlab, kill, paused, small_snr};
 use attnlab::run::pause;
 use std::fs;
 use std::path::Path;
@@ -49,18 +49,14 @@ const EDITS: &[(&str, &str, Edit)] = &[
     ("another seed", "has seed = 6, not 5", |t| second(t, "\"seed\":5", "\"seed\":6")),
     ("another schema", "has schema 2, not 1", |t| second(t, "\"schema\":1", "\"schema\":2")),
     ("another build", "was computed by the build 0.0.1, not by", |t| {
-        let line = t.lines().nth(1).unwrap();
-        let build = line.rsplit("\"build\":").next().unwrap();
-        second(t, build, "\"0.0.1\"}")
+        second(t, t.lines().nth(1).unwrap().rsplit("\"build\":").next().unwrap(), "\"0.0.1\"}")
     }),
     ("another cell", "is of the cell 00000000000000ff, which the run lacks", |t| {
-        let line = t.lines().nth(1).unwrap();
-        let cell = line.split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
+        let cell = t.lines().nth(1).unwrap().split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
         second(t, &cell, "00000000000000ff")
     }),
     ("no cell", "has cell = \"x\", which is no 16 hexadecimal digits", |t| {
-        let line = t.lines().nth(1).unwrap();
-        let cell = line.split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
+        let cell = t.lines().nth(1).unwrap().split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
         second(t, &cell, "x")
     }),
     ("other parameters", "has other parameters than the cell", |t| second(t, "\"tokens\":40", "\"tokens\":400")),
@@ -101,8 +97,7 @@ fn every_reader_names_the_line_that_is_not_of_the_run() {
             let output = done(reader);
             let told = told(&output);
             assert_eq!(output.status.code(), Some(2), "{what}, {}: {told}", reader[0]);
-            let line = format!("rows.jsonl: line 2 {message}");
-            assert!(told.contains(&line), "{what}, {}: {told}", reader[0]);
+            assert!(told.contains(&format!("rows.jsonl: line 2 {message}")), "{what}, {}: {told}", reader[0]);
             assert!(told.contains("attnlab repair"), "{told}");
         }
         // Nothing was changed, and nothing was made of it.
@@ -120,8 +115,7 @@ fn every_reader_names_the_line_that_is_not_of_the_run() {
         assert!(done(&["sweep", &file, "--out", &out]).status.success());
         assert_eq!(fs::read_to_string(&rows).unwrap(), whole, "{what}");
     }
-    let aside = fs::read_to_string(Path::new(&out).join("set-aside.jsonl")).unwrap();
-    assert_eq!(aside.lines().count(), EDITS.len());
+    assert_eq!(fs::read_to_string(Path::new(&out).join("set-aside.jsonl")).unwrap().lines().count(), EDITS.len());
 }
 
 #[test]
@@ -203,8 +197,7 @@ fn other_builds_are_refused_unless_asked_for_and_then_named() {
     assert!(done(&["merge", &out, "--out", &merged]).status.success());
     let manifest = fs::read_to_string(Path::new(&merged).join("run.json")).unwrap();
     assert!(manifest.contains("0.1.9+abc") && manifest.contains(&build), "{manifest}");
-    let page = folder.path().join("report.html").display().to_string();
-    let report = done(&["report", &merged, "--out", &page]);
+    let report = done(&["report", &merged, "--out", &folder.path().join("report.html").display().to_string()]);
     assert!(told(&report).contains("several builds: 0.1.9+abc, "), "{}", told(&report));
 
     // Shards of two builds in folders of their own.
@@ -212,8 +205,7 @@ fn other_builds_are_refused_unless_asked_for_and_then_named() {
     let second_half = swept(folder.path(), "two", SWEEP, &["--shard", "1/2"]);
     for file in ["run.json", "rows-1-of-2.jsonl"] {
         let path = Path::new(&second_half).join(file);
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, text.replace(&build, "0.1.9+abc")).unwrap();
+        fs::write(&path, fs::read_to_string(&path).unwrap().replace(&build, "0.1.9+abc")).unwrap();
     }
     let both = folder.path().join("both").display().to_string();
     let merge = ["merge", &first_half, &second_half, "--out", &both];
@@ -235,14 +227,12 @@ fn origins_are_noted_at_the_start_and_survive_a_merge() {
     fs::write(&file, SWEEP).unwrap();
     let (file, shards) = (file.display().to_string(), out.display().to_string());
     let made_by = out.join("made-by-0-of-2.json");
-    let first = ["sweep", &file, "--out", &shards, "--shard", "0/2"];
-    kill(paused(&first, pause::AFTER_ROWS, 0, || made_by.exists()));
+    kill(paused(&["sweep", &file, "--out", &shards, "--shard", "0/2"], pause::AFTER_ROWS, 0, || made_by.exists()));
     assert!(fs::read_to_string(&made_by).unwrap().contains("attnlab sweep "));
 
     let text = SWEEP.replace("seed = 5", "seed = 7");
     let swept_shard = |name: &str, shard: &str, threads: &str| {
-        let more = ["--shard", shard, "--threads", threads];
-        swept(folder.path(), name, &text, &more)
+        swept(folder.path(), name, &text, &["--shard", shard, "--threads", threads])
     };
     let (first_half, second_half) = (swept_shard("one", "0/2", "1"), swept_shard("two", "1/2", "2"));
     let merged = folder.path().join("merged").display().to_string();
@@ -289,7 +279,7 @@ fn two_processes_on_one_folder_lose_nothing() {
     let (a, b, out) = (path("a.toml"), path("b.toml"), path("out"));
     fs::write(&a, SWEEP).unwrap();
     fs::write(&b, SWEEP.replace("seed = 5", "seed = 6")).unwrap();
-    let run = [&["run", "snr_per_layer", "--seed", "7", "--out", &out, "--set", "trials=2"], &SMALL_SNR[..]].concat();
+    let run = [&["run", "snr_per_layer", "--seed", "7", "--out", &out, "--set", "trials=2"], &small_snr()[..]].concat();
     let forced_run = [&run[..], &["--force"]].concat();
     let sweep = ["sweep", &a, "--out", &out].to_vec();
     let forced_sweep = [&sweep[..], &["--force"]].concat();

@@ -1,16 +1,11 @@
 //! The programs in docs/tutorial are those of `examples`, which cargo compiles; `.ci/tutorial` runs them.
 
-use std::path::{Path, PathBuf};
+use crate::common::root;
 
 const PAGE: &str = "docs/tutorial/4-from-rust.md";
 const ADVICE: &str = "write it anew with ATTNLAB_BLESS=1 cargo test --test suite tutorial";
 
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
-}
-
-/// The page with every block after `<!-- examples/NAME.rs -->` replaced by that program, and how many
-/// there are.
+/// The page with every block after `<!-- examples/NAME.rs -->` replaced by that program, and how many there are.
 fn with_programs(page: &str) -> (String, usize) {
     let (mut text, mut programs) = (String::new(), 0);
     let mut lines = page.lines();

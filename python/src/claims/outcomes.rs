@@ -32,8 +32,7 @@ pub fn promise_of(value: &Bound<'_, PyAny>) -> PyResult<Promise> {
 }
 
 fn wrong_promise(value: &Bound<'_, PyAny>) -> PyErr {
-    let allowed = "must be attnlab.always(), at_least(q), fails_at_most(eps) or mean_in(low, high)";
-    refused("promise", value, allowed)
+    refused("promise", value, "must be attnlab.always(), at_least(q), fails_at_most(eps) or mean_in(low, high)")
 }
 
 /// Reads the tuple that `attnlab._claims` makes of what a trial returns.
@@ -53,10 +52,7 @@ pub fn outcome_of(value: &Bound<'_, PyAny>) -> PyResult<Outcome> {
             relation: match parts.get_item(4)?.to_string().as_str() {
                 "equal" => Relation::Equal,
                 "at-most" => Relation::AtMost,
-                other => {
-                    let error = Error::invalid("relation", other, "must be equal or at-most");
-                    return Err(error).raised();
-                }
+                other => return Err(Error::invalid("relation", other, "must be equal or at-most")).raised(),
             },
             witness,
         },

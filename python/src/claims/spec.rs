@@ -60,8 +60,7 @@ pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
         let (name, printed, margin): (String, String, Py<PyAny>) = entry?.extract()?;
         hypotheses.push((kept(&name), kept(&printed), Arc::new(margin)));
     }
-    let params = get("params")?.try_iter()?;
-    let schema = params.map(|spec| spec_of(&spec?)).collect::<PyResult<_>>()?;
+    let schema = get("params")?.try_iter()?.map(|spec| spec_of(&spec?)).collect::<PyResult<_>>()?;
     let body = Body {
         sheet: Box::leak(Box::new(sheet)),
         schema,
@@ -103,8 +102,7 @@ fn paper_of(value: &Bound<'_, PyAny>) -> PyResult<&'static Paper> {
         link: text("link")?,
     };
     let mut papers = PAPERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let same = |p: &&&Paper| p.cite() == paper.cite() && p.key == paper.key;
-    if let Some(known) = papers.iter().find(same) {
+    if let Some(known) = papers.iter().find(|p: &&&Paper| p.cite() == paper.cite() && p.key == paper.key) {
         return Ok(known);
     }
     let new: &'static Paper = Box::leak(Box::new(paper));
@@ -136,18 +134,14 @@ fn spec_of(value: &Bound<'_, PyAny>) -> PyResult<Spec> {
         meaning: text("meaning"),
         unit: text("unit"),
         domain,
-        default: match entry.get("default") {
-            Some(value) => Fallback::Fixed(value.clone()),
-            None => Fallback::Required,
-        },
+        default: entry.get("default").map_or(Fallback::Required, |value| Fallback::Fixed(value.clone())),
         aliases: &[],
     })
 }
 
 fn words_of(entry: &Map<String, Value>) -> &'static [&'static str] {
     let words = entry.get("words").and_then(Value::as_array);
-    let words = words.into_iter().flatten().filter_map(Value::as_str);
-    let words: Vec<&'static str> = words.map(kept).collect();
+    let words: Vec<&'static str> = words.into_iter().flatten().filter_map(Value::as_str).map(kept).collect();
     Box::leak(words.into_boxed_slice())
 }
 

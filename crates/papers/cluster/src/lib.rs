@@ -74,7 +74,6 @@ pub static PAPERS: &[Paper] = &[
     },
 ];
 
-/// Terms of this room, for the glossary.
 const TERMS: &[(&str, &str)] = &[
     (
         "SA, USA",

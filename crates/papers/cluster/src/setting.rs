@@ -77,15 +77,12 @@ pub fn flow() -> Flow {
 /// A token that is zero.
 pub fn deficits(tokens: ArrayView2<f64>) -> Result<Vec<f64>> {
     let unit = directions(tokens)?;
-    let n = unit.ncols();
-    let mut deficits = Vec::with_capacity(n * n.saturating_sub(1) / 2);
-    for i in 0..n {
-        for j in i + 1..n {
-            let apart = &unit.column(i) - &unit.column(j);
-            deficits.push(0.5 * apart.dot(&apart));
-        }
-    }
-    Ok(deficits)
+    let pairs = (0..unit.ncols()).flat_map(|i| (i + 1..unit.ncols()).map(move |j| (i, j)));
+    let deficit = |(i, j)| {
+        let apart = &unit.column(i) - &unit.column(j);
+        0.5 * apart.dot(&apart)
+    };
+    Ok(pairs.map(deficit).collect())
 }
 
 /// Computes the largest 1 − cos of a pair in a state of n tokens; NaN where a token is zero.

@@ -21,8 +21,7 @@ pub fn formulas() -> Vec<Formula> {
             schema: || schema(vec![]),
             value: |p| {
                 let inverse = training(p)?.gamma_inverse();
-                let rows = inverse.rows().into_iter();
-                Ok(rows.map(|row| json!(row.to_vec())).collect::<Vec<_>>().into())
+                Ok(inverse.rows().into_iter().map(|row| json!(row.to_vec())).collect::<Vec<_>>().into())
             },
         },
         Formula {
@@ -32,8 +31,7 @@ pub fn formulas() -> Vec<Formula> {
             schema: || schema(vec![EXAMPLES.required(), TASK.required(), test_noise()]),
             value: |p| {
                 let (training, moments) = linear(p)?;
-                let risk = risk(&training, training.covariance(), &moments, Some(p.get(EXAMPLES)));
-                Ok(risk.total().into())
+                Ok(risk(&training, training.covariance(), &moments, Some(p.get(EXAMPLES))).total().into())
             },
         },
         Formula {
@@ -43,8 +41,7 @@ pub fn formulas() -> Vec<Formula> {
             schema: || schema(vec![EXAMPLES.required(), TASK.required(), test_noise()]),
             value: |p| {
                 let (training, moments) = linear(p)?;
-                let examples = Some(p.get(EXAMPLES));
-                Ok(parts(risk(&training, training.covariance(), &moments, examples)))
+                Ok(parts(risk(&training, training.covariance(), &moments, Some(p.get(EXAMPLES)))))
             },
         },
         Formula {
@@ -65,8 +62,7 @@ pub fn formulas() -> Vec<Formula> {
             value: |p| {
                 let training = training(p)?;
                 let test = training.covariance().scaled(p.get(COVARIANCE_FACTOR))?;
-                let moments = target(p, &training)?.moments(&test, 0.0);
-                Ok(risk(&training, &test, &moments, None).bias.into())
+                Ok(risk(&training, &test, &target(p, &training)?.moments(&test, 0.0), None).bias.into())
             },
         },
         Formula {
@@ -88,13 +84,11 @@ fn schema(more: Vec<Spec>) -> Schema {
 
 /// The notes' linear task has no noise: the one default here.
 fn test_noise() -> Spec {
-    let meaning = "variance of the label noise at test time, on the query's label too";
-    TEST_NOISE.meaning(meaning).or(0.0)
+    TEST_NOISE.meaning("variance of the label noise at test time, on the query's label too").or(0.0)
 }
 
 fn training(p: &Params) -> Result<Pretraining> {
-    let covariance = Covariance::new(p.get(COVARIANCE))?;
-    Pretraining::new(covariance, p.get(CONTEXT), p.get(FORMULA_TRAINING_NOISE))
+    Pretraining::new(Covariance::new(p.get(COVARIANCE))?, p.get(CONTEXT), p.get(FORMULA_TRAINING_NOISE))
 }
 
 fn target(p: &Params, training: &Pretraining) -> Result<Target> {

@@ -111,8 +111,7 @@ impl RegressionPrompts {
         let mut columns = inputs(&self.covariance, self.examples + 1, rng);
         if let Some(query) = &self.query {
             // One more column: the others are the same draws with and without a shift.
-            let shifted = inputs(query, 1, rng);
-            columns.column_mut(self.examples).assign(&shifted.column(0));
+            columns.column_mut(self.examples).assign(&inputs(query, 1, rng).column(0));
         }
         let noise = normals(self.examples + 1, rng) * self.noise_var.sqrt();
         let labels: Array1<f64> = columns.axis_iter(Axis(1)).zip(&noise).map(|(x, e)| target.value(x) + e).collect();
@@ -136,8 +135,7 @@ impl RegressionPrompts {
             input.assign(&x);
             label[0] = target.value(x) + e;
         }
-        let law = self.query.as_ref().unwrap_or(&self.covariance);
-        (examples, inputs(law, count, rng))
+        (examples, inputs(self.query.as_ref().unwrap_or(&self.covariance), count, rng))
     }
 
     /// Draws $\hat b = \frac1M \sum y_i x_i$ (d) of one prompt with a fixed target, without a query: all that
@@ -145,8 +143,7 @@ impl RegressionPrompts {
     pub fn draw_correlation(&self, target: &Target, rng: &mut Generator) -> Array1<f64> {
         let x = inputs(&self.covariance, self.examples, rng);
         let noise = normals(self.examples, rng) * self.noise_var.sqrt();
-        let of = |(x, e)| target.value(x) + e;
-        let labels: Array1<f64> = x.axis_iter(Axis(1)).zip(&noise).map(of).collect();
+        let labels: Array1<f64> = x.axis_iter(Axis(1)).zip(&noise).map(|(x, e)| target.value(x) + e).collect();
         x.dot(&labels) / self.examples as f64
     }
 }

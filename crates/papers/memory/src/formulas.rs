@@ -22,8 +22,7 @@ pub fn formulas() -> Vec<Formula> {
                 ]
             },
             value: |p| {
-                let capacity = Capacity::new(p.get(DIM), p.get(RADIUS), p.get(BETA), p.get(FAILURE))?;
-                Ok(capacity.ln_patterns.exp().into())
+                Ok(Capacity::new(p.get(DIM), p.get(RADIUS), p.get(BETA), p.get(FAILURE))?.ln_patterns.exp().into())
             },
         },
         Formula {

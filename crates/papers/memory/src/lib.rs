@@ -36,7 +36,6 @@ pub static PAPERS: &[Paper] = &[
     },
 ];
 
-/// Terms of this room, for the glossary.
 const TERMS: &[(&str, &str)] = &[
     (
         "stored pattern",

@@ -24,8 +24,7 @@ pub fn uniform(d: usize, n: usize, length: f64, rng: &mut Generator) -> Result<A
 pub fn with_query(params: &Params, away: f64, streams: &Streams) -> Result<(Array2<f64>, Array1<f64>)> {
     let (d, length) = (params.get(DIM), length(params));
     let patterns = uniform(d, params.get(PATTERNS), length, &mut streams.part("patterns", 0))?;
-    let aside = uniform(d, 1, length * away, &mut streams.part("query", 0))?;
-    let query = &patterns.column(0) + &aside.column(0);
+    let query = &patterns.column(0) + &uniform(d, 1, length * away, &mut streams.part("query", 0))?.column(0);
     Ok((patterns, query))
 }
 

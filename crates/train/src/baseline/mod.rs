@@ -17,7 +17,7 @@ mod lasso;
 
 pub use lasso::lasso;
 
-use attnlab_core::error::{Error, Result, at_least, non_negative, positive};
+use attnlab_core::error::{Result, at_least, non_negative, positive, require_shape};
 use attnlab_core::linalg::symmetric_eigen;
 use attnlab_theory::sample::Regression;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, s};
@@ -62,7 +62,7 @@ impl RegressionBaseline {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the parameter and its range.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) with the parameter and its range.
     pub fn validate(&self) -> Result<()> {
         match *self {
             RegressionBaseline::Ridge { noise_var } => non_negative("noise_var", noise_var),
@@ -79,10 +79,8 @@ impl RegressionBaseline {
     /// Parameters out of range, shapes that do not fit, eigenvalues that do not converge (NaN).
     pub fn predictions(&self, inputs: ArrayView2<f64>, labels: ArrayView1<f64>) -> Result<Array1<f64>> {
         self.validate()?;
-        if labels.len() != inputs.ncols() {
-            let expected = format!("({},), one per column of the inputs", inputs.ncols());
-            return Err(Error::shape("labels", labels.dim(), expected));
-        }
+        let expected = format!("({},), one per column of the inputs", inputs.ncols());
+        require_shape(labels.len() == inputs.ncols(), "labels", labels.dim(), expected)?;
         let mut start = Array1::zeros(inputs.nrows());
         let mut predict = |k: usize| {
             if k == 0 {
@@ -94,8 +92,7 @@ impl RegressionBaseline {
                 RegressionBaseline::LeastSquares => ridge(seen, y, 0.0)?.dot(&x),
                 RegressionBaseline::Ridge { noise_var } => ridge(seen, y, noise_var)?.dot(&x),
                 RegressionBaseline::Lasso { alpha } => {
-                    // The solution for one example fewer is the start, which takes a few rounds instead
-                    // of hundreds.
+                    // The solution for one example fewer is the start, which takes a few rounds instead of hundreds.
                     start = lasso(seen, y, alpha, start.view());
                     start.dot(&x)
                 }
@@ -121,12 +118,7 @@ fn ridge(x: ArrayView2<f64>, y: ArrayView1<f64>, lambda: f64) -> Result<Array1<f
     let (d, k) = x.dim();
     let xy = x.dot(&y);
     // X (XᵀX + λ)⁺ y = (XXᵀ + λ)⁺ X y
-    Ok(if k < d {
-        let coefficients = solve(x.t().dot(&x), y, lambda)?;
-        x.dot(&coefficients)
-    } else {
-        solve(x.dot(&x.t()), xy.view(), lambda)?
-    })
+    Ok(if k < d { x.dot(&solve(x.t().dot(&x), y, lambda)?) } else { solve(x.dot(&x.t()), xy.view(), lambda)? })
 }
 
 fn solve(gram: Array2<f64>, right: ArrayView1<f64>, lambda: f64) -> Result<Array1<f64>> {

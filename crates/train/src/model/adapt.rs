@@ -3,13 +3,12 @@
 
 use super::config::{Input, ModelConfig, Output, Positions};
 use super::parameters::{Model, read};
-use attnlab_core::error::{Error, Result, at_least, require_shape};
+use attnlab_core::error::{Result, at_least, require, require_shape};
 use attnlab_core::rng::Streams;
 use burn::tensor::Tensor;
 use burn::tensor::module::interpolate;
 use burn::tensor::ops::{InterpolateMode, InterpolateOptions};
 
-/// Name of the table of positions.
 const POSITIONS: &str = "positions";
 
 impl Model {
@@ -36,11 +35,9 @@ impl Model {
     pub fn at_resolution(&self, across: usize) -> Result<Model> {
         let config = self.config();
         let before = config.context.isqrt();
-        if !matches!(config.input, Input::Patches { .. }) || before * before != config.context {
-            let requirement = "must be patches of square images";
-            let input = format!("{} tokens, {:?}", config.context, config.input);
-            return Err(Error::invalid("input", input, requirement));
-        }
+        let square = matches!(config.input, Input::Patches { .. }) && before * before == config.context;
+        let input = format!("{} tokens, {:?}", config.context, config.input);
+        require(square, "input", input, "must be patches of square images")?;
         at_least("across", across, 1)?;
         let adapted = ModelConfig { context: across * across, ..config.clone() };
         if config.positions != Positions::Learned || across == before {
@@ -56,8 +53,7 @@ impl Model {
         // Images have their channels, here the width, before rows and columns.
         let grid = interpolate(grid.permute([0, 3, 1, 2]), options).permute([0, 2, 3, 1]);
         let positions = [class, &read(&grid)?].concat();
-        let replaced = |name: &str| Ok((name == POSITIONS).then(|| positions.clone()));
-        self.rebuilt(adapted, replaced)
+        self.rebuilt(adapted, |name: &str| Ok((name == POSITIONS).then(|| positions.clone())))
     }
 
     /// Returns the same network with `count` classes. Unless they are as many as before, the linear map that gives their
@@ -68,10 +64,8 @@ impl Model {
     pub fn with_classes(&self, count: usize, streams: &Streams) -> Result<Model> {
         let config = self.config();
         let output = Output::Classes { count };
-        if !matches!(config.output, Output::Classes { .. }) {
-            let requirement = "must be classes";
-            return Err(Error::invalid("output", format!("{:?}", config.output), requirement));
-        }
+        let has_classes = matches!(config.output, Output::Classes { .. });
+        require(has_classes, "output", format!("{:?}", config.output), "must be classes")?;
         let adapted = ModelConfig { output, ..config.clone() };
         if config.output == output {
             return self.rebuilt(adapted, |_| Ok(None));

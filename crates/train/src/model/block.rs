@@ -5,7 +5,7 @@ use super::config::{AttentionForm, Input, Mlp, Norm, Output, Positions};
 use super::norm;
 use super::parameters::Model;
 use super::record::Recording;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use burn::tensor::{Int, Tensor, activation, module};
 
 impl Model {
@@ -26,8 +26,7 @@ impl Model {
         let hidden = self.blocks(embedded, recording)?;
         Ok(match self.config.output {
             Output::Classes { .. } => {
-                let first = hidden.narrow(1, 0, 1);
-                self.linear(self.norm(first, "final_norm", Norm::Layer), "read_out")
+                self.linear(self.norm(hidden.narrow(1, 0, 1), "final_norm", Norm::Layer), "read_out")
             }
             _ => self.linear(self.final_norm(hidden, recording)?, "read_out"),
         })
@@ -39,13 +38,9 @@ impl Model {
     /// # Errors
     /// A network that takes no tokens, or too many of them.
     pub fn hidden(&self, tokens: Tensor<2, Int>, recording: &mut Recording) -> Result<Tensor<3>> {
-        if !matches!(self.config.input, Input::Tokens { .. }) {
-            let expected = format!("no tokens: the input of the network is {:?}", self.config.input);
-            return Err(Error::shape("tokens", tokens.dims(), expected));
-        }
-        let embedded = module::embedding(self.parameter("tokens"), tokens);
-        let hidden = self.blocks(embedded, recording)?;
-        self.final_norm(hidden, recording)
+        let expected = format!("no tokens: the input of the network is {:?}", self.config.input);
+        require_shape(matches!(self.config.input, Input::Tokens { .. }), "tokens", tokens.dims(), expected)?;
+        self.final_norm(self.blocks(module::embedding(self.parameter("tokens"), tokens), recording)?, recording)
     }
 
     /// Computes the scores (rows, vocabulary) of the next token from hidden values (rows, width).
@@ -64,13 +59,9 @@ impl Model {
     fn blocks(&self, mut x: Tensor<3>, recording: &mut Recording) -> Result<Tensor<3>> {
         let [_, n, _] = x.dims();
         let most = self.config.context + self.config.extra_tokens();
-        if n > most {
-            let allowed = format!("must be at most context = {most}");
-            return Err(Error::invalid("tokens", n, allowed));
-        }
+        require(n <= most, "tokens", n, format!("must be at most context = {most}"))?;
         if self.config.positions == Positions::Learned {
-            let places = self.parameter("positions").narrow(0, 0, n);
-            x = x + places.unsqueeze_dim(0);
+            x = x + self.parameter("positions").narrow(0, 0, n).unsqueeze_dim(0);
         }
         recording.keep("embedding", &x)?;
         let attention = Attention::new(&self.config, &self.device, n);
@@ -88,8 +79,7 @@ impl Model {
         recording.keep(&name("attention"), &added)?;
         let mut x = x + added;
         if self.config.has_mlp(l) {
-            let normed = self.norm(x.clone(), &name("mlp_norm"), self.config.norm);
-            let (made, replaces) = self.mlp(l, normed);
+            let (made, replaces) = self.mlp(l, self.norm(x.clone(), &name("mlp_norm"), self.config.norm));
             recording.keep(&name("mlp"), &made)?;
             x = if replaces { made } else { x + made };
         }
@@ -110,35 +100,30 @@ impl Model {
         recording.keep(&name("heads"), &heads)?;
         Ok(match self.config.attention {
             AttentionForm::MssaTied { eta, .. } => {
-                let back = self.parameter(&name("attention.u")).transpose();
-                rows(heads, back).mul_scalar(eta)
+                rows(heads, self.parameter(&name("attention.u")).transpose()).mul_scalar(eta)
             }
             _ => self.linear(heads, &name("attention.out")),
         })
     }
 
-    /// Computes the output of the MLP; the flag is true if it replaces the tokens instead of being added
-    /// to them.
+    /// Computes the output of the MLP; the flag is true if it replaces the tokens instead of being added to them.
     fn mlp(&self, l: usize, x: Tensor<3>) -> (Tensor<3>, bool) {
         let name = |part: &str| format!("blocks.{l}.mlp.{part}");
         match self.config.mlp {
             Mlp::None => (x, true),
             Mlp::Gelu { .. } => {
-                let inner = activation::gelu_approximate(self.linear(x, &name("in")));
-                (self.linear(inner, &name("out")), false)
+                (self.linear(activation::gelu_approximate(self.linear(x, &name("in"))), &name("out")), false)
             }
             Mlp::SwiGlu { .. } => {
                 let gate = activation::silu(rows(x.clone(), self.parameter(&name("gate"))));
-                let inner = gate * rows(x, self.parameter(&name("in")));
-                (rows(inner, self.parameter(&name("out"))), false)
+                (rows(gate * rows(x, self.parameter(&name("in"))), self.parameter(&name("out"))), false)
             }
             Mlp::Ista { step, lambda } => {
                 let d = self.parameter(&name("dictionary"));
                 // With the tokens as rows F.linear(x, D) of the authors' code is x Dᵀ.
                 let coded = rows(rows(x.clone(), d.clone().transpose()), d.clone());
                 let slope = rows(x.clone(), d) - coded;
-                let moved = x + slope.mul_scalar(step).sub_scalar(step * lambda);
-                (activation::relu(moved), true)
+                (activation::relu(x + slope.mul_scalar(step).sub_scalar(step * lambda)), true)
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The configuration of a network.
 
-use attnlab_core::error::{Error, Result, at_least, positive};
+use attnlab_core::error::{Result, at_least, positive, require};
 use serde::{Deserialize, Serialize};
 
 /// The attention of a block. U is (d, d): the bases U_1 .. U_K side by side, p = d / K columns each.
@@ -55,8 +55,7 @@ pub enum Mlp {
         /// Width of the hidden layer, usually 8d/3.
         hidden: usize,
     },
-    /// CRATE's step of sparse coding, in the place of a residual:
-    /// x ← ReLU(x + s (xD − xDᵀD) − sλ) on normalised x.
+    /// CRATE's step of sparse coding, in the place of a residual: x ← ReLU(x + s (xD − xDᵀD) − sλ) on normalised x.
     Ista {
         /// s, step size.
         step: f64,
@@ -95,9 +94,8 @@ pub enum Positions {
 pub enum FirstPositions {
     /// Independent normals, as in GPT-2: σ of the other matrices, 1 for vision.
     Normal,
-    /// The sinusoids of Vaswani et al. (2017), scaled. Neighbouring positions begin alike, and "the token
-    /// before this one" is one linear map from the start, which shortens the plateau at the beginning of
-    /// regression in context.
+    /// The sinusoids of Vaswani et al. (2017), scaled. Neighbouring positions begin alike, and "the token before this
+    /// one" is one linear map from the start, which shortens the plateau at the beginning of regression in context.
     Sinusoids {
         /// Root mean square of the entries.
         rms: f64,
@@ -218,7 +216,7 @@ impl ModelConfig {
     /// Refuses a configuration that cannot be built.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the setting, its value and the requirement.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) with the setting, its value and the requirement.
     pub fn validate(&self) -> Result<()> {
         let (dim, out) = (
             match self.input {
@@ -241,22 +239,14 @@ impl ModelConfig {
         ] {
             at_least(name, value, 1)?;
         }
-        if !self.width.is_multiple_of(self.heads) {
-            let allowed = format!("must be a divisor of width = {}", self.width);
-            return Err(Error::invalid("heads", self.heads, allowed));
-        }
-        if self.positions == Positions::Rotary && !self.head_dim().is_multiple_of(2) {
-            let allowed = "must make width / heads even; rotations turn pairs";
-            return Err(Error::invalid("heads", self.heads, allowed));
-        }
-        if self.mlp_blocks > self.layers {
-            let allowed = format!("must be at most layers = {}", self.layers);
-            return Err(Error::invalid("mlp_blocks", self.mlp_blocks, allowed));
-        }
-        if self.output == Output::TiedTokens && !matches!(self.input, Input::Tokens { .. }) {
-            let allowed = "must have an input of tokens, whose table it reads";
-            return Err(Error::invalid("output", "tied-tokens", allowed));
-        }
+        let allowed = format!("must be a divisor of width = {}", self.width);
+        require(self.width.is_multiple_of(self.heads), "heads", self.heads, allowed)?;
+        let odd = self.positions == Positions::Rotary && !self.head_dim().is_multiple_of(2);
+        require(!odd, "heads", self.heads, "must make width / heads even; rotations turn pairs")?;
+        let allowed = format!("must be at most layers = {}", self.layers);
+        require(self.mlp_blocks <= self.layers, "mlp_blocks", self.mlp_blocks, allowed)?;
+        let has_table = self.output != Output::TiedTokens || matches!(self.input, Input::Tokens { .. });
+        require(has_table, "output", "tied-tokens", "must have an input of tokens, whose table it reads")?;
         positive("sigma", self.sigma)?;
         if let FirstPositions::Sinusoids { rms } = self.first_positions {
             positive("positions_rms", rms)?;
@@ -276,8 +266,7 @@ impl ModelConfig {
         self.specs().iter().map(|s| s.rows * s.columns).sum()
     }
 
-    /// Counts the parameters without the table of positions, as nanoGPT does and the papers print for
-    /// language.
+    /// Counts the parameters without the table of positions, as nanoGPT does and the papers print for language.
     pub fn parameters_without_positions(&self) -> usize {
         let counted = |s: &&super::ParameterSpec| s.name != "positions";
         self.specs().iter().filter(counted).map(|s| s.rows * s.columns).sum()

@@ -23,8 +23,7 @@ pub fn cross_entropy(model: &Model, hidden: Tensor<3>, targets: Tensor<2, Int>) 
         }
     };
     // Numbers of four bytes; f64 is for small tests alone.
-    let most = (PIECE / 4 / vocabulary).max(1);
-    Ok(piecewise(model, hidden, targets, most))
+    Ok(piecewise(model, hidden, targets, (PIECE / 4 / vocabulary).max(1)))
 }
 
 /// Computes the cross-entropy in pieces of `most` rows.

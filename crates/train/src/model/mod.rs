@@ -1,9 +1,8 @@
 //! Trainable networks: attention-only transformers with MSSA or MHSA, their hybrids, GPT-2 and Llama,
 //! and the vision networks, as one [`ModelConfig`] each.
 //!
-//! Inside, tokens are rows: a batch is (batch, tokens, width), which is what tensor libraries are fast
-//! at. Everything that leaves goes back to the library's convention, tokens as columns
-//! ([`RecordedActivation::tokens`]).
+//! Inside, tokens are rows: a batch is (batch, tokens, width), which is what tensor libraries are fast at. Everything
+//! that leaves goes back to the library's convention, tokens as columns ([`RecordedActivation::tokens`]).
 //!
 //! A [`Model`] is its configuration and a list of named matrices. Tensors are burn's: the same code
 //! runs on the CPU and on any GPU, chosen at run time by a [`ComputeDevice`].

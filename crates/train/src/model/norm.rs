@@ -71,12 +71,8 @@ impl<C: CheckpointStrategy> FusedNorm for Autodiff<Flex, C> {
             (x.into_parts(), scale.into_parts(), shift.into_parts());
         let [x, scale, shift] = [x, scale, shift].map(|t| t.to_contiguous());
         let (y, statistics) = at_type_of!(x, forward(&x, &scale, &shift, centred));
-        let nodes = [of_x, of_scale, of_shift];
-        match NormStep.prepare::<C>(nodes).compute_bound().stateful() {
-            OpsKind::Tracked(prepared) => {
-                let state = Kept { x, scale, statistics, centred };
-                prepared.finish(state, y)
-            }
+        match NormStep.prepare::<C>([of_x, of_scale, of_shift]).compute_bound().stateful() {
+            OpsKind::Tracked(prepared) => prepared.finish(Kept { x, scale, statistics, centred }, y),
             OpsKind::UnTracked(prepared) => prepared.finish(y),
         }
     }
@@ -122,8 +118,7 @@ fn forward<T: Number>(
     let mut y = vec![T::zero(); x.len()];
     let mut statistics = vec![T::zero(); 2 * (x.len() / d)];
     let tasks = y.par_chunks_mut(ROWS * d).zip(x.par_chunks(ROWS * d));
-    let tasks = tasks.zip(statistics.par_chunks_mut(2 * ROWS));
-    tasks.for_each(|((y, x), statistics)| {
+    tasks.zip(statistics.par_chunks_mut(2 * ROWS)).for_each(|((y, x), statistics)| {
         at_full_width(
             #[inline(always)]
             || {
@@ -210,12 +205,10 @@ mod tests {
             true => fused(x, scale.clone(), shift.clone(), form.is_multiple_of(2), device),
             false => graph(x, scale.clone(), shift.clone(), form.is_multiple_of(2)),
         };
-        let mix = device.tensor(numbers("mix", batch * n * d), [batch, n, d]);
-        let mut gradients = (y.clone() * mix).sum().backward();
+        let mut gradients = (y.clone() * device.tensor(numbers("mix", batch * n * d), [batch, n, d])).sum().backward();
         let mut results = vec![y.try_to_vec_as::<f64>().unwrap()];
         for parameter in [Some(flat), Some(scale), shift].into_iter().flatten() {
-            let gradient = parameter.grad_remove(&mut gradients).unwrap();
-            results.push(gradient.try_to_vec_as::<f64>().unwrap());
+            results.push(parameter.grad_remove(&mut gradients).unwrap().try_to_vec_as::<f64>().unwrap());
         }
         results
     }

@@ -3,7 +3,7 @@
 use super::attention::ROTARY;
 use super::config::{AttentionForm, FirstPositions, Input, Mlp, ModelConfig, Norm, Output, Positions};
 use super::device::ComputeDevice;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use attnlab_core::rng::Streams;
 use burn::tensor::Tensor;
 use rand::RngExt;
@@ -68,8 +68,7 @@ impl ModelConfig {
                 (FirstPositions::Normal, Input::Patches { .. }) => Initialiser::Normal(1.0),
                 (FirstPositions::Normal, _) => Initialiser::Normal(sigma),
             };
-            let shape = (self.context + self.extra_tokens(), d);
-            list.push("positions", shape, first, true);
+            list.push("positions", (self.context + self.extra_tokens(), d), first, true);
         }
         for l in 0..self.layers {
             self.block(l, &mut list);
@@ -123,8 +122,7 @@ impl ModelConfig {
             }
             Mlp::Ista { .. } => {
                 // PyTorch's Kaiming-uniform, as the authors have it: uniform on ±√(6/d).
-                let first = Initialiser::Uniform((6.0 / d as f64).sqrt());
-                list.push(&name("mlp.dictionary"), (d, d), first, true);
+                list.push(&name("mlp.dictionary"), (d, d), Initialiser::Uniform((6.0 / d as f64).sqrt()), true);
             }
         }
     }
@@ -202,8 +200,7 @@ impl Model {
         specs: Vec<ParameterSpec>,
         values: Vec<Tensor<2>>,
     ) -> Self {
-        let names = specs.iter().map(|s| s.name.clone());
-        let index = names.enumerate().map(|(i, name)| (name, i)).collect();
+        let index = specs.iter().map(|s| s.name.clone()).enumerate().map(|(i, name)| (name, i)).collect();
         let mut model = Model { config, device: device.clone(), specs, values: vec![], index };
         model.set_values(values);
         model
@@ -226,8 +223,7 @@ impl Model {
 
     /// Replaces all values, tracked for derivatives, in the order of [`ModelConfig::specs`].
     pub(crate) fn set_values(&mut self, values: Vec<Tensor<2>>) {
-        let tracked = |v: Tensor<2>| v.inner().autodiff().require_grad();
-        self.values = values.into_iter().map(tracked).collect();
+        self.values = values.into_iter().map(|v: Tensor<2>| v.inner().autodiff().require_grad()).collect();
     }
 
     /// Returns the same network without derivatives, which evaluates in less time and memory.
@@ -256,19 +252,15 @@ impl Model {
     pub fn set(&mut self, name: &str, values: Vec<f64>) -> Result<()> {
         let i = self.index_of(name)?;
         let spec = &self.specs[i];
-        if values.len() != spec.rows * spec.columns {
-            let expected = format!("({}, {})", spec.rows, spec.columns);
-            return Err(Error::shape(name, values.len(), expected));
-        }
-        let value = self.device.tensor(values, [spec.rows, spec.columns]);
-        self.values[i] = value.autodiff().require_grad();
+        let expected = format!("({}, {})", spec.rows, spec.columns);
+        require_shape(values.len() == spec.rows * spec.columns, name, values.len(), expected)?;
+        self.values[i] = self.device.tensor(values, [spec.rows, spec.columns]).autodiff().require_grad();
         Ok(())
     }
 
     fn index_of(&self, name: &str) -> Result<usize> {
         let known = || self.specs.iter().map(|s| s.name.as_str());
-        let unknown = || Error::unknown("parameter", name, known());
-        self.index.get(name).copied().ok_or_else(unknown)
+        self.index.get(name).copied().ok_or_else(|| Error::unknown("parameter", name, known()))
     }
 
     /// Returns a parameter for the forward pass; None if the configuration lacks it.
@@ -280,8 +272,7 @@ impl Model {
     pub(super) fn parameter(&self, name: &str) -> Tensor<2> {
         match self.optional(name) {
             Some(value) => value,
-            // `specs` and the forward pass branch on the same configuration; the tests run every
-            // branch.
+            // `specs` and the forward pass branch on the same configuration; the tests run every branch.
             None => unreachable!("the network has no parameter {name}"),
         }
     }

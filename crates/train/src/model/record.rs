@@ -76,16 +76,12 @@ impl RecordedActivation {
     /// # Errors
     /// [`Error::Shape`] when the shape is not (batch, tokens, width), or there is no such sequence.
     pub fn tokens(&self, b: usize) -> Result<Array2<f64>> {
-        let fail = || {
-            let expected = format!("(batch, tokens, width) with batch > {b}");
-            Error::shape(self.name.as_str(), &self.shape, expected)
-        };
+        let fail = || Error::shape(self.name.as_str(), &self.shape, format!("(batch, tokens, width) with batch > {b}"));
         let [batch, n, d] = self.shape.as_slice() else { return Err(fail()) };
         if b >= *batch {
             return Err(fail());
         }
         let rows = &self.values[b * n * d..(b + 1) * n * d];
-        let rows = ArrayView2::from_shape((*n, *d), rows).map_err(|_| fail())?;
-        Ok(rows.reversed_axes().to_owned())
+        Ok(ArrayView2::from_shape((*n, *d), rows).map_err(|_| fail())?.reversed_axes().to_owned())
     }
 }

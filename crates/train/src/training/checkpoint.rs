@@ -93,8 +93,7 @@ impl Checkpoint {
     ) -> Result<Option<(OptimiserState, CheckpointState)>> {
         let same = |state: &CheckpointState| state.settings == *settings && state.format == FORMAT;
         let Some(Restored { path, tensors, state }) = self.0.restore(same, progress)? else { return Ok(None) };
-        let memory = unpack(&path, &tensors, model, optimiser, state.optimiser_steps)?;
-        Ok(Some((memory, state)))
+        Ok(Some((unpack(&path, &tensors, model, optimiser, state.optimiser_steps)?, state)))
     }
 
     /// Reads the network of the newest intact checkpoint in a folder, which need not be one of the same run.
@@ -106,8 +105,7 @@ impl Checkpoint {
         let mut model = Model::new(config, device, &Streams::new(0, "checkpoint", 0, 0))?;
         let file = SafeTensors::deserialize(&newest.tensors).map_err(|e| content(&newest.path, e))?;
         let values = model.parameters();
-        let values = values.map(|p| tensor(&newest.path, &file, GROUPS[0], &p, device));
-        let values = values.collect::<Result<_>>()?;
+        let values = values.map(|p| tensor(&newest.path, &file, GROUPS[0], &p, device)).collect::<Result<_>>()?;
         model.set_values(values);
         Ok(TrainedNetwork { model, step: newest.state.step, checksum: format!("{:016x}", hash(&newest.tensors)) })
     }
@@ -127,8 +125,7 @@ impl Checkpoint {
             return Err(content(folder, none));
         }
         let checkpoints = Checkpoints::at(folder);
-        let newest = checkpoints.restore(|_: &CheckpointState| true, &Silent)?;
-        let newest = newest.ok_or_else(|| content(folder, none))?;
+        let newest = checkpoints.restore(|_: &CheckpointState| true, &Silent)?.ok_or_else(|| content(folder, none))?;
         for file in [&newest.path, &newest.path.with_extension("json")] {
             input::note("checkpoint", file);
         }
@@ -165,18 +162,15 @@ fn unpack(
     Ok(OptimiserState { steps, averages })
 }
 
-/// Reads a tensor of a parameter.
 fn tensor(path: &Path, file: &SafeTensors, group: &str, p: &Parameter, device: &ComputeDevice) -> Result<Tensor<2>> {
     let shape = [p.spec.rows, p.spec.columns];
     let name = format!("{group}.{}", p.spec.name);
     let view = file.tensor(&name).map_err(|e| content(path, e))?;
     let fits = view.shape() == shape.as_slice();
     let numbers = fits.then(|| numbers(&view)).flatten();
-    let numbers = numbers.ok_or_else(|| content(path, format!("{name} is not of shape {shape:?}")))?;
-    Ok(device.tensor(numbers, shape))
+    Ok(device.tensor(numbers.ok_or_else(|| content(path, format!("{name} is not of shape {shape:?}")))?, shape))
 }
 
-/// Groups of tensors in a file.
 const GROUPS: [&str; 3] = ["parameters", "first", "second"];
 
 /// Serialises the tensors: f32 as f32, f64 as f64, so that nothing is rounded.
@@ -198,11 +192,9 @@ fn pack(model: &Model, memory: &OptimiserState) -> Result<Vec<u8>> {
     }
     let fail = |e: safetensors::SafeTensorError| Error::unwritable("the checkpoint (safetensors)", e);
     let views = entries.iter().map(|(name, dtype, shape, bytes)| {
-        let view = TensorView::new(*dtype, shape.clone(), bytes).map_err(fail)?;
-        Ok((name.as_str(), view))
+        Ok((name.as_str(), TensorView::new(*dtype, shape.clone(), bytes).map_err(fail)?))
     });
-    let views = views.collect::<Result<Vec<_>>>()?;
-    safetensors::serialize(views, None).map_err(fail)
+    safetensors::serialize(views.collect::<Result<Vec<_>>>()?, None).map_err(fail)
 }
 
 fn numbers(view: &TensorView) -> Option<Vec<f64>> {

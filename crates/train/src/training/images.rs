@@ -77,8 +77,7 @@ impl ImageView {
         let mut judged = Judged { predictions: vec![], losses: vec![] };
         for part in indices.chunks(JUDGED) {
             let seen = self.tokens(images, part)?;
-            let scores = scores(&model, seen.tokens, &mut Recording::default())?;
-            let log = read(&activation::log_softmax(scores, 1))?;
+            let log = read(&activation::log_softmax(scores(&model, seen.tokens, &mut Recording::default())?, 1))?;
             for (label, log) in seen.labels.into_iter().zip(log.chunks_exact(classes)) {
                 let best = log.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
                 judged.predictions.push(best.map_or(0, |(class, _)| class));
@@ -102,12 +101,10 @@ impl ImageView {
         index: usize,
     ) -> Result<Vec<Array2<f64>>> {
         let mut recording = Recording::keeping([".weights"]);
-        let image = self.tokens(images, &[index])?;
-        scores(&model.frozen(), image.tokens, &mut recording)?;
+        scores(&model.frozen(), self.tokens(images, &[index])?.tokens, &mut recording)?;
         let of_block = |weights: &RecordedActivation| {
             let [_, heads, queries, keys] = weights.shape[..] else {
-                let expected = "(batch, heads, queries, keys)";
-                return Err(Error::shape(weights.name.as_str(), &weights.shape, expected));
+                return Err(Error::shape(weights.name.as_str(), &weights.shape, "(batch, heads, queries, keys)"));
             };
             let weight = |(head, patch)| weights.values[head * queries * keys + patch + 1];
             Ok(Array2::from_shape_fn((heads, keys - 1), weight))
@@ -146,8 +143,7 @@ impl ImageTask<'_> {
             let images = batches.training(streams, batch.first, batch.count)?;
             let mut targets = Array2::zeros((batch.count, classes));
             for (mut row, label) in targets.outer_iter_mut().zip(&images.labels) {
-                let target = smoothed_label(*label, classes, self.smoothing)?;
-                row.assign(&ndarray::ArrayView1::from(&target));
+                row.assign(&ndarray::ArrayView1::from(&smoothed_label(*label, classes, self.smoothing)?));
             }
             Ok::<_, Error>((images.tokens, targets))
         };
@@ -175,8 +171,7 @@ impl TrainingTask for ImageTask<'_> {
     fn loss(&self, model: &Model, batch: &Batch) -> Result<Tensor<1>> {
         let classes = classes(model)?;
         let (tokens, targets) = self.examples(batch, classes)?;
-        let targets = targets.into_raw_vec_and_offset().0;
-        let targets = model.device().tensor(targets, [batch.count, classes]);
+        let targets = model.device().tensor(targets.into_raw_vec_and_offset().0, [batch.count, classes]);
         let log = activation::log_softmax(scores(model, tokens, &mut Recording::default())?, 1);
         Ok((log * targets).sum().mul_scalar(-1.0 / batch.count as f64))
     }
@@ -192,16 +187,10 @@ impl TrainingTask for ImageTask<'_> {
         let labels = self.training.labels().iter();
         let bytes: Vec<u8> = labels.flat_map(|l| (*l as u64).to_le_bytes()).collect();
         json!({
-            "images": self.training.count(),
-            "watched": self.validation.map_or(0, LabelledImages::count),
-            "labels": format!("{:016x}", hash(&bytes)),
-            "augmentation": self.augmentation,
-            "transforms": self.view.transforms,
-            "patch": self.view.patch,
-            "order": self.view.order,
-            "smoothing": self.smoothing,
-            "mix_up": self.mix_up,
-            "start": self.start,
+            "images": self.training.count(), "watched": self.validation.map_or(0, LabelledImages::count),
+            "labels": format!("{:016x}", hash(&bytes)), "augmentation": self.augmentation,
+            "transforms": self.view.transforms, "patch": self.view.patch, "order": self.view.order,
+            "smoothing": self.smoothing, "mix_up": self.mix_up, "start": self.start,
         })
     }
 }

@@ -42,11 +42,7 @@ impl TrainingTask for InContextTask {
     }
 
     fn settings(&self) -> Value {
-        json!({
-            "functions": self.functions,
-            "dim": self.dim,
-            "curriculum": self.curriculum,
-        })
+        json!({ "functions": self.functions, "dim": self.dim, "curriculum": self.curriculum })
     }
 }
 
@@ -71,8 +67,7 @@ pub fn tokens(device: &ComputeDevice, prompts: &[Regression]) -> Result<Tensor<3
 
 fn answers(device: &ComputeDevice, prompts: &[Regression]) -> Tensor<2> {
     let n = prompts.first().map_or(0, |p| p.answers.len());
-    let values = prompts.iter().flat_map(|p| p.answers.iter().copied());
-    device.tensor(values.collect(), [prompts.len(), n])
+    device.tensor(prompts.iter().flat_map(|p| p.answers.iter().copied()).collect(), [prompts.len(), n])
 }
 
 /// Computes the network's predictions (batch, n): its outputs at the inputs x.
@@ -82,8 +77,7 @@ fn answers(device: &ComputeDevice, prompts: &[Regression]) -> Tensor<2> {
 pub fn predictions(model: &Model, prompts: &[Regression], recording: &mut Recording) -> Result<Tensor<2>> {
     let outputs = model.forward(tokens(model.device(), prompts)?, recording)?;
     let [batch, length, _] = outputs.dims();
-    let pairs = outputs.narrow(2, 0, 1).reshape([batch, length / 2, 2]);
-    Ok(pairs.narrow(2, 0, 1).reshape([batch, length / 2]))
+    Ok(outputs.narrow(2, 0, 1).reshape([batch, length / 2, 2]).narrow(2, 0, 1).reshape([batch, length / 2]))
 }
 
 /// Computes the squared errors of `prompts` prompts of `law`, (prompt, prefix): `errors[i][k]` is that of x_{k+1}
@@ -110,8 +104,7 @@ pub fn errors(
     for start in (0..prompts).step_by(batch.max(1)) {
         let drawn: Vec<Regression> = (start..prompts.min(start + batch.max(1))).map(draw).collect();
         let off = predictions(&model, &drawn, &mut Recording::default())? - answers(model.device(), &drawn);
-        let squares = read(&off.square())?;
-        errors.extend(squares.chunks(law.points).map(<[f64]>::to_vec));
+        errors.extend(read(&off.square())?.chunks(law.points).map(<[f64]>::to_vec));
     }
     Ok(errors)
 }

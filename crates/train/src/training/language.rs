@@ -2,7 +2,7 @@
 
 use super::steps::{Batch, TrainingTask};
 use crate::model::{Model, Recording, Tensor, cross_entropy, read};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::input;
 use attnlab_core::rng::{Streams, hash};
 use attnlab_lab::experiment::ranges::within;
@@ -117,14 +117,12 @@ impl Text {
     /// part is shorter than a sequence and the token after it.
     pub fn from_documents(ids: Vec<u32>, starts: &[usize], context: usize, held_out: f64) -> Result<Self> {
         let ascend = starts.first() == Some(&0) && starts.windows(2).all(|w| w[0] < w[1]);
-        if starts.len() < 2 || !ascend || starts[starts.len() - 1] >= ids.len() {
-            let allowed = "must be at least 2, none of them empty; held-out documents are never trained on";
-            return Err(Error::invalid("documents", starts.len(), allowed));
-        }
+        let fits = starts.len() >= 2 && ascend && starts[starts.len() - 1] < ids.len();
+        let allowed = "must be at least 2, none of them empty; held-out documents are never trained on";
+        require(fits, "documents", starts.len(), allowed)?;
         within("(0, 1)")("held_out", &held_out)?;
         let wanted = ((1.0 - held_out) * ids.len() as f64) as usize;
-        let beyond = starts[1..].iter().copied().find(|start| *start >= wanted);
-        let cut = beyond.unwrap_or(starts[starts.len() - 1]);
+        let cut = starts[1..].iter().copied().find(|start| *start >= wanted).unwrap_or(starts[starts.len() - 1]);
         check_parts(ids.len(), cut, context)?;
         Ok(Text { tokens: Tokens::new(ids), cut, context, watched: 0 })
     }
@@ -153,14 +151,12 @@ impl Text {
         Ok(Text { watched: sequences, ..self })
     }
 
-    /// Refuses a text of `length` tokens that is too short for [`Text::from_tokens`] or
-    /// [`Text::watching`].
+    /// Refuses a text of `length` tokens that is too short for [`Text::from_tokens`] or [`Text::watching`].
     ///
     /// # Errors
     /// As those two.
     pub fn check(length: usize, context: usize, held_out: f64, sequences: usize) -> Result<()> {
-        let cut = cut(length, context, held_out)?;
-        check_sequences(length - cut, context, sequences)
+        check_sequences(length - cut(length, context, held_out)?, context, sequences)
     }
 
     /// Computes the size of the smallest vocabulary that has all tokens.
@@ -168,9 +164,8 @@ impl Text {
         self.tokens.ids(0..self.len()).max().map_or(0, |id| id as usize + 1)
     }
 
-    /// Returns `count` sequences of the held-out part, context + 1 tokens each, evenly spread and without
-    /// a common prediction: always the same ones, so that losses of two networks can be compared
-    /// sequence by sequence.
+    /// Returns `count` sequences of the held-out part, context + 1 tokens each, evenly spread and without a common
+    /// prediction: always the same ones, so that losses of two networks can be compared sequence by sequence.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the held-out part has fewer.
@@ -197,8 +192,7 @@ impl Text {
             let ids = sequences.iter().flat_map(|w| &w[from..from + self.context]);
             model.device().token_ids(ids.map(|t| i64::from(*t)).collect(), shape)
         };
-        let hidden = model.hidden(side(0), &mut Recording::default())?;
-        cross_entropy(model, hidden, side(1))
+        cross_entropy(model, model.hidden(side(0), &mut Recording::default())?, side(1))
     }
 
     /// Computes the mean cross-entropy (nats per token) of each of [`Text::held_out_sequences`].
@@ -219,10 +213,8 @@ impl Text {
     /// [`Error::Invalid`] for a vocabulary without some token, or too few held-out sequences.
     pub fn unigram_losses(&self, sequences: usize, vocabulary: usize) -> Result<Vec<f64>> {
         let needed = self.vocabulary();
-        if vocabulary < needed {
-            let allowed = format!("must be at least {needed}, to have all tokens");
-            return Err(Error::invalid("vocabulary", vocabulary, allowed));
-        }
+        let allowed = format!("must be at least {needed}, to have all tokens");
+        require(vocabulary >= needed, "vocabulary", vocabulary, allowed)?;
         let mut counts = vec![1.0; vocabulary];
         self.tokens.ids(0..self.cut).for_each(|id| counts[id as usize] += 1.0);
         let total = (self.cut + vocabulary) as f64;
@@ -237,11 +229,9 @@ impl Text {
     /// As [`Text::losses`].
     pub fn activations(&self, model: &Model, sequences: usize, recording: &mut Recording) -> Result<()> {
         let judged = self.held_out_sequences(sequences)?;
-        let tokens = judged.iter().flat_map(|w| &w[..self.context]);
-        let tokens = tokens.map(|t| i64::from(*t)).collect();
+        let tokens = judged.iter().flat_map(|w| &w[..self.context]).map(|t| i64::from(*t)).collect();
         let model = model.frozen();
-        let tokens = model.device().token_ids(tokens, [sequences, self.context]);
-        model.hidden(tokens, recording).map(|_| ())
+        model.hidden(model.device().token_ids(tokens, [sequences, self.context]), recording).map(|_| ())
     }
 }
 
@@ -255,49 +245,36 @@ fn cut(length: usize, context: usize, held_out: f64) -> Result<usize> {
 
 /// Refuses a cut of a text of `length` tokens with a part that is too short.
 fn check_parts(length: usize, cut: usize, context: usize) -> Result<()> {
-    if cut.min(length - cut) < context + 1 {
-        let allowed = format!(
-            "must be larger; each part needs context + 1 = {} tokens, and the held-out one has {}",
-            context + 1,
-            length - cut
-        );
-        return Err(Error::invalid("tokens", length, allowed));
-    }
-    Ok(())
+    let (needed, rest) = (context + 1, length - cut);
+    let allowed =
+        format!("must be larger; each part needs context + 1 = {needed} tokens, and the held-out one has {rest}");
+    require(cut.min(rest) >= needed, "tokens", length, allowed)
 }
 
 /// Refuses 0 sequences, and more than a held-out part of `length` tokens has.
 fn check_sequences(length: usize, context: usize, sequences: usize) -> Result<()> {
     let most = length.saturating_sub(1) / context.max(1);
-    if (1..=most).contains(&sequences) {
-        return Ok(());
-    }
     let allowed = format!("must be from 1 to {most}; the held-out part has {length} tokens, in sequences of {context}");
-    Err(Error::invalid("sequences", sequences, allowed))
+    require((1..=most).contains(&sequences), "sequences", sequences, allowed)
 }
 
 impl TrainingTask for Text {
     fn loss(&self, model: &Model, batch: &Batch) -> Result<Tensor<1>> {
         let numbers = batch.first..batch.first + batch.count as u64;
-        let windows = numbers.map(|i| self.window(&batch.streams, i));
-        self.mean_loss(model, &windows.collect::<Vec<_>>())
+        self.mean_loss(model, &numbers.map(|i| self.window(&batch.streams, i)).collect::<Vec<_>>())
     }
 
     fn held_out(&self, model: &Model) -> Result<Option<f64>> {
         if self.watched == 0 {
             return Ok(None);
         }
-        let losses = self.losses(model, self.watched)?;
-        Ok(Some(losses.iter().sum::<f64>() / self.watched as f64))
+        Ok(Some(self.losses(model, self.watched)?.iter().sum::<f64>() / self.watched as f64))
     }
 
     fn settings(&self) -> Value {
         json!({
-            "tokens": self.tokens.len(),
-            "checksum": format!("{:016x}", self.tokens.checksum()),
-            "cut": self.cut,
-            "context": self.context,
-            "watched": self.watched,
+            "tokens": self.tokens.len(), "checksum": format!("{:016x}", self.tokens.checksum()), "cut": self.cut,
+            "context": self.context, "watched": self.watched,
         })
     }
 }

@@ -51,10 +51,7 @@ impl OptimiserSettings {
 
     /// Counts the moment tensors per parameter.
     pub fn moments(&self) -> usize {
-        match self.kind {
-            OptimiserKind::Adam | OptimiserKind::AdamW => 2,
-            OptimiserKind::Lion => 1,
-        }
+        if self.kind == OptimiserKind::Lion { 1 } else { 2 }
     }
 }
 
@@ -86,14 +83,12 @@ pub struct OptimiserState {
 impl OptimiserState {
     /// Moves the network one step along `gradients`, at rate `rate`.
     pub fn step(&mut self, optimiser: &OptimiserSettings, rate: f64, model: &mut Model, gradients: Vec<Tensor<2>>) {
-        let before = std::mem::take(&mut self.averages);
-        let mut before = before.into_iter();
+        let mut before = std::mem::take(&mut self.averages).into_iter();
         let mut values = vec![];
         for (p, gradient) in model.parameters().zip(gradients) {
             let weight_decay = if p.spec.decays { optimiser.weight_decay } else { 0.0 };
             let optimiser = OptimiserSettings { weight_decay, ..*optimiser };
-            let value = p.value.clone().inner();
-            let (next, average) = moved(&optimiser, rate, value, gradient, before.next(), self.steps);
+            let (next, average) = moved(&optimiser, rate, p.value.clone().inner(), gradient, before.next(), self.steps);
             values.push(next);
             self.averages.push(average);
         }
@@ -144,8 +139,7 @@ fn moved(
 /// # Errors
 /// [`Error::Gpu`] when the device gives no result.
 pub fn clip(gradients: &mut [Tensor<2>], most: Option<f64>) -> Result<f64> {
-    let squares = gradients.iter().map(|g| g.clone().square().sum());
-    let Some(total) = squares.reduce(|a, b| a + b) else { return Ok(0.0) };
+    let Some(total) = gradients.iter().map(|g| g.clone().square().sum()).reduce(|a, b| a + b) else { return Ok(0.0) };
     let norm = crate::model::read(&total)?[0].sqrt();
     if let Some(most) = most
         && norm > most

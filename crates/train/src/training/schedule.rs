@@ -1,6 +1,6 @@
 //! Schedules: learning rate and curriculum as functions of the step.
 
-use attnlab_core::error::{Error, Result, non_negative, positive, require};
+use attnlab_core::error::{Result, non_negative, positive, require};
 use attnlab_lab::experiment::ranges::Ranges;
 use serde::{Deserialize, Serialize};
 
@@ -39,11 +39,8 @@ impl Ranges for LearningRate {
     fn ranges(&self, prefix: &str) -> Result<()> {
         positive(&format!("{prefix}peak"), self.peak)?;
         non_negative(&format!("{prefix}last"), self.last)?;
-        if self.last > self.peak {
-            let allowed = format!("must be at most {prefix}peak = {}", self.peak);
-            return Err(Error::invalid(format!("{prefix}last"), self.last, allowed));
-        }
-        Ok(())
+        let allowed = format!("must be at most {prefix}peak = {}", self.peak);
+        require(self.last <= self.peak, format!("{prefix}last"), self.last, allowed)
     }
 }
 
@@ -82,14 +79,11 @@ impl Ramp {
     /// Refuses a ramp that does not rise from at least 1.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the setting, which the user knows as `name`.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) with the setting, which the user knows as `name`.
     pub fn validate(&self, name: &str) -> Result<()> {
-        if self.from == 0 || self.from > self.to {
-            let allowed = format!("must be a whole number from 1 to {name}.to = {}", self.to);
-            return Err(Error::invalid(format!("{name}.from"), self.from, allowed));
-        }
-        require(self.every != 0, format!("{name}.every"), 0, "must be a whole number >= 1")?;
-        Ok(())
+        let allowed = format!("must be a whole number from 1 to {name}.to = {}", self.to);
+        require((1..=self.to).contains(&self.from), format!("{name}.from"), self.from, allowed)?;
+        require(self.every > 0, format!("{name}.every"), 0, "must be a whole number >= 1")
     }
 }
 

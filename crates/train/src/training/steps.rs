@@ -4,7 +4,7 @@ use super::checkpoint::{Checkpoint, CheckpointState};
 use super::optimiser::{OptimiserSettings, OptimiserState, clip};
 use super::schedule::{Curriculum, LearningRate, Stage};
 use crate::model::{Model, Tensor, read};
-use attnlab_core::error::{Error, Result, non_negative};
+use attnlab_core::error::{Error, Result, non_negative, require};
 use attnlab_core::rng::Streams;
 use attnlab_lab::experiment::ranges::{Ranges, table, whole};
 use attnlab_lab::run::{Clock, Progress, TrainingCurve, TrialContext};
@@ -34,8 +34,7 @@ pub struct TrainingPlan {
 }
 
 impl TrainingPlan {
-    /// Returns a plan with Adam at a constant rate, without clipping, with a report and a checkpoint at
-    /// the end.
+    /// Returns a plan with Adam at a constant rate, without clipping, with a report and a checkpoint at the end.
     pub fn constant(steps: u64, batch: usize, rate: f64) -> Self {
         TrainingPlan {
             steps,
@@ -69,10 +68,9 @@ impl Ranges for TrainingPlan {
         ] {
             whole(1..)(&format!("{prefix}{name}"), &value)?;
         }
-        if !self.batch.is_multiple_of(self.accumulate) {
-            let allowed = format!("must be a divisor of {prefix}batch = {}", self.batch);
-            return Err(Error::invalid(format!("{prefix}accumulate"), self.accumulate, allowed));
-        }
+        let allowed = format!("must be a divisor of {prefix}batch = {}", self.batch);
+        let divides = self.batch.is_multiple_of(self.accumulate);
+        require(divides, format!("{prefix}accumulate"), self.accumulate, allowed)?;
         non_negative(&format!("{prefix}clip"), self.clip)?;
         table(&format!("{prefix}rate"), &self.rate)?;
         table(&format!("{prefix}optimiser"), &self.optimiser)
@@ -157,10 +155,7 @@ pub fn train(
     context: &TrialContext,
 ) -> Result<Trained> {
     let settings = json!({
-        "model": model.config(),
-        "task": task.settings(),
-        "plan": plan,
-        "backend": model.device().name(),
+        "model": model.config(), "task": task.settings(), "plan": plan, "backend": model.device().name(),
         "version": env!("CARGO_PKG_VERSION"),
     });
     let checkpoints = context.folder.as_deref().map(Checkpoint::in_folder);
@@ -269,11 +264,9 @@ impl<'a> Trainer<'a> {
     pub fn step(&mut self) -> Result<StepReport> {
         let plan = self.plan;
         let (loss, mut gradients) = self.gradients()?;
-        let most = (plan.clip > 0.0).then_some(plan.clip);
-        let norm = clip(&mut gradients, most)?;
+        let norm = clip(&mut gradients, (plan.clip > 0.0).then_some(plan.clip))?;
         if loss.is_finite() && norm.is_finite() {
-            let rate = plan.rate.at_step(self.step, plan.steps);
-            self.optimiser.step(&plan.optimiser, rate, &mut self.model, gradients);
+            self.optimiser.step(&plan.optimiser, plan.rate.at_step(self.step, plan.steps), &mut self.model, gradients);
             self.step += 1;
         }
         Ok(StepReport { loss, norm })
@@ -334,10 +327,7 @@ impl Run<'_> {
         state.next_batch = state.step * trainer.plan.accumulate as u64;
         state.sequences = state.step * trainer.plan.batch as u64;
         state.curriculum = trainer.task.curriculum().map(|c| c.at_step(state.step));
-        match &self.checkpoints {
-            Some(checkpoints) => checkpoints.write(&trainer.model, &trainer.optimiser, state),
-            None => Ok(()),
-        }
+        self.checkpoints.as_ref().map_or(Ok(()), |c| c.write(&trainer.model, &trainer.optimiser, state))
     }
 
     fn step(&mut self) -> Result<()> {
@@ -355,8 +345,7 @@ impl Run<'_> {
 
     fn not_finite(&self, loss: f64) -> Error {
         let step = self.state.step + 1;
-        let newest = self.checkpoints.as_ref().and_then(|c| Some((c, c.newest()?)));
-        let checkpoint = match newest {
+        let checkpoint = match self.checkpoints.as_ref().and_then(|c| Some((c, c.newest()?))) {
             Some((c, step)) => format!("the last good checkpoint is that of step {step} in {}", c.folder().display()),
             None => "there is no checkpoint".into(),
         };

@@ -12,8 +12,7 @@ use ndarray::{Array2, Axis};
 fn prompts(family: Family) -> Vec<Prompt> {
     let problem = Denoising { family, ambient: 6, context: 9, sigma_z2: 0.5 };
     let streams = Streams::new(1, "tests.autodiff", 0, 0);
-    let draw = |i| problem.draw(&streams.child("prompt", i)).unwrap();
-    (0..7).map(draw).collect()
+    (0..7).map(|i| problem.draw(&streams.child("prompt", i)).unwrap()).collect()
 }
 
 fn families() -> [Family; 3] {
@@ -31,8 +30,7 @@ fn tensor(a: &Array2<f64>) -> Tensor<2> {
 }
 
 fn array(t: &Tensor<2>) -> Array2<f64> {
-    let shape = (t.dims()[0], t.dims()[1]);
-    Array2::from_shape_vec(shape, t.try_to_vec_as::<f64>().unwrap()).unwrap()
+    Array2::from_shape_vec((t.dims()[0], t.dims()[1]), t.try_to_vec_as::<f64>().unwrap()).unwrap()
 }
 
 /// The loss of the paper's Eqs. (5) and (6), written down once more, in tensors.

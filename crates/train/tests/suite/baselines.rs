@@ -104,8 +104,7 @@ fn least_squares_has_its_closed_form() {
 fn bayes_is_best_under_noise() {
     let law = law(Functions::Linear, 5, 20, Shift::Noise(1.0));
     let mean = |b: RegressionBaseline| -> Array1<f64> {
-        let errors = (0..400).map(|s| b.errors(&prompt(&law, s)).unwrap());
-        errors.fold(Array1::zeros(20), |a, e| a + e) / 400.0
+        (0..400).map(|s| b.errors(&prompt(&law, s)).unwrap()).fold(Array1::zeros(20), |a, e| a + e) / 400.0
     };
     let [bayes, plain] = [RegressionBaseline::Ridge { noise_var: 1.0 }, RegressionBaseline::LeastSquares].map(mean);
     assert!(bayes.iter().zip(&plain).all(|(b, p)| *b <= 1.02 * p), "{bayes} {plain}");
@@ -127,8 +126,7 @@ fn shifts_are_what_they_say() {
     assert_eq!(short.inputs, plain.inputs.slice(ndarray::s![.., ..10]));
     // Skewed: trace d, eigenvalues as 1, 1/4, 1/9, 1/16.
     let mut covariance = Array2::<f64>::zeros((4, 4));
-    let big = law(Functions::Linear, 4, 200_000, Shift::Skewed);
-    let x = prompt(&big, 0).inputs;
+    let x = prompt(&law(Functions::Linear, 4, 200_000, Shift::Skewed), 0).inputs;
     covariance += &(x.dot(&x.t()) / 200_000.0);
     let (values, _) = attnlab_core::linalg::symmetric_eigen(covariance.view()).unwrap();
     let trace: f64 = (1..=4).map(|j| 1.0 / (j * j) as f64).sum();

@@ -81,8 +81,7 @@ fn the_loss_of_an_epoch_is_that_of_all_images() {
     let indices: Vec<usize> = (0..12).collect();
     for name in ["aot-v-16m", "vit-s", "crate-t"] {
         let model = model(name);
-        let judged = view().judge(&model, &images, &indices).unwrap();
-        let mean = judged.losses.iter().sum::<f64>() / 12.0;
+        let mean = view().judge(&model, &images, &indices).unwrap().losses.iter().sum::<f64>() / 12.0;
         let task = task(&images, 0.0);
         let loss = |batch: &Batch| numbers(task.loss(&model, batch).unwrap())[0];
         assert!((loss(&batch(12, 12)) - mean).abs() < ROUNDING, "{name}");
@@ -90,10 +89,8 @@ fn the_loss_of_an_epoch_is_that_of_all_images() {
         let parts = [0, 4, 8].map(|i| loss(&batch(12 + i, 4)));
         assert!((parts.iter().sum::<f64>() / 3.0 - mean).abs() < ROUNDING);
         assert_eq!(task.held_out(&model).unwrap().map(|x| (x - mean).abs() < 1e-12), Some(true));
-        let smoothed = self::task(&images, 0.3);
-        let smoothed = numbers(smoothed.loss(&model, &batch(12, 12)).unwrap())[0];
-        let scores = scores(&model, tokens(&images, &indices), &mut Recording::default()).unwrap();
-        let scores = numbers(scores);
+        let smoothed = numbers(self::task(&images, 0.3).loss(&model, &batch(12, 12)).unwrap())[0];
+        let scores = numbers(scores(&model, tokens(&images, &indices), &mut Recording::default()).unwrap());
         let uniform: f64 = scores
             .chunks(3)
             .map(|s| {
@@ -148,32 +145,13 @@ fn mix_up_is_a_function_of_the_number_of_an_image() {
 #[test]
 fn positions_at_another_resolution_are_those_of_opencv() {
     let five = [
-        1.01843212,
-        1.660064078,
-        1.903999686,
-        -0.167586102,
-        -1.91008188,
-        0.091295386,
-        1.343424001,
-        2.747999847,
-        2.251776201,
-        1.546783976,
-        -0.288000941,
-        1.0200001,
-        3.0,
-        4.440001369,
-        5.191999912,
-        2.60294582,
-        1.266816041,
-        0.011998832,
-        1.473383721,
-        2.933936325,
-        5.04294594,
-        1.537311985,
-        -2.479999781,
-        -1.414832855,
-        0.312608084,
-    ];
+        [1.01843212, 1.660064078, 1.903999686, -0.167586102, -1.91008188],
+        [0.091295386, 1.343424001, 2.747999847, 2.251776201, 1.546783976],
+        [-0.288000941, 1.0200001, 3.0, 4.440001369, 5.191999912],
+        [2.60294582, 1.266816041, 0.011998832, 1.473383721, 2.933936325],
+        [5.04294594, 1.537311985, -2.479999781, -1.414832855, 0.312608084],
+    ]
+    .concat();
     let two = [1.099983215, 1.00680542, 2.087036133, 1.013122559];
     let grid = [1.0, 2.0, -1.0, 0.0, 3.0, 5.0, 4.0, -2.0, 0.5];
     let width = 16;
@@ -223,7 +201,5 @@ fn classes_begin_anew_where_their_number_changes() {
     assert_eq!(more.values("read_out").unwrap().len(), 5 * 16);
     assert_eq!(more.values("class_token").unwrap(), model.values("class_token").unwrap());
     assert!(model.with_classes(0, &streams()).is_err());
-    let images = drawn(6);
-    let judged = view().judge(&more, &images, &[0, 1]).unwrap();
-    assert!(judged.predictions.iter().all(|class| *class < 5));
+    assert!(view().judge(&more, &drawn(6), &[0, 1]).unwrap().predictions.iter().all(|class| *class < 5));
 }

@@ -96,16 +96,14 @@ fn assert_close(values: &Array2<f64>, expected: &Array2<f64>, what: &str) {
 fn the_tied_form_is_eq_4() {
     for (causal, normalise_queries) in [(true, true), (true, false), (false, false)] {
         let eta = 0.7;
-        let attention = AttentionForm::MssaTied { eta, normalise_queries, scaled: false };
-        let model = bare(attention, causal);
+        let model = bare(AttentionForm::MssaTied { eta, normalise_queries, scaled: false }, causal);
         let z = depths(&model);
         for l in 0..2 {
             let u = matrix(&model, &format!("blocks.{l}.attention.u"));
             let bases: Vec<_> = (0..2).map(|k| u.slice(s![.., 4 * k..4 * k + 4]).to_owned()).collect();
             let mask = if causal { Mask::Causal } else { Mask::None };
             let layer = Mssa { phi: Softmax.into(), eta, mask, normalise_queries };
-            let expected = layer.apply(z[l].view(), &bases).unwrap();
-            assert_close(&z[l + 1], &expected, &format!("layer {l}, causal {causal}"));
+            assert_close(&z[l + 1], &layer.apply(z[l].view(), &bases).unwrap(), &format!("layer {l}, causal {causal}"));
         }
     }
 }
@@ -252,8 +250,7 @@ fn cross_entropy_is_its_definition() {
     let tokens = model.device().token_ids(vec![0, 5, 10, 3, 3, 1], [2, 3]);
     let next = [5_i64, 10, 2, 3, 1, 0];
     let hidden = model.hidden(tokens, &mut Recording::default()).unwrap();
-    let targets = model.device().token_ids(next.to_vec(), [2, 3]);
-    let loss = scalar(&cross_entropy(&model, hidden.clone(), targets).unwrap());
+    let loss = scalar(&cross_entropy(&model, hidden.clone(), model.device().token_ids(next.to_vec(), [2, 3])).unwrap());
     let logits = model.logits(hidden.reshape([6, 8])).try_to_vec_as::<f64>().unwrap();
     let nats = |(row, target): (&[f64], &i64)| {
         let sum: f64 = row.iter().map(|x| x.exp()).sum();
@@ -269,12 +266,10 @@ fn positions_from_sinusoids() {
     let mut config = preset("icl-aot-mhsa").unwrap();
     (config.layers, config.width, config.heads) = (1, 4, 2);
     config.first_positions = FirstPositions::Sinusoids { rms: 0.5 };
-    let model = Model::new(config.clone(), &ComputeDevice::cpu_f64(), &streams()).unwrap();
-    let table = matrix(&model, "positions");
+    let table = matrix(&Model::new(config.clone(), &ComputeDevice::cpu_f64(), &streams()).unwrap(), "positions");
     let size = 0.5 * 2.0_f64.sqrt();
     // 10000^(-2/4) = 1/100.
-    let expected = [3.0_f64.sin(), 0.03_f64.sin(), 3.0_f64.cos(), 0.03_f64.cos()];
-    for (value, wave) in table.row(3).iter().zip(expected) {
+    for (value, wave) in table.row(3).iter().zip([3.0_f64.sin(), 0.03_f64.sin(), 3.0_f64.cos(), 0.03_f64.cos()]) {
         // A power, a sine of a number up to 3 and two products, of numbers up to 1.
         assert!((value - size * wave).abs() < 16.0 * f64::EPSILON, "{value} {wave}");
     }
@@ -299,9 +294,7 @@ fn what_cannot_be_built_is_named() {
     assert!(preset("icl-aot-mss").unwrap_err().to_string().contains("did you mean icl-aot-mssa"));
     assert!(ComputeDevice::parse("tpu").unwrap_err().to_string().contains("backend"));
     let model = language();
-    let x = model.device().tensor(vec![0.0; 6], [1, 2, 3]);
-    assert!(model.forward(x, &mut Recording::default()).is_err());
-    let long = model.device().token_ids(vec![0; 7], [1, 7]);
-    let error = model.hidden(long, &mut Recording::default()).unwrap_err();
+    assert!(model.forward(model.device().tensor(vec![0.0; 6], [1, 2, 3]), &mut Recording::default()).is_err());
+    let error = model.hidden(model.device().token_ids(vec![0; 7], [1, 7]), &mut Recording::default()).unwrap_err();
     assert!(error.to_string().contains("context = 6"), "{error}");
 }

@@ -37,10 +37,8 @@ fn values<const D: usize>(x: &Tensor<D>) -> Vec<f64> {
 /// Derivatives of `of` with respect to every parameter, one after the other.
 fn derivatives(model: &Model, of: &Tensor<1>) -> Vec<(String, Vec<f64>)> {
     let mut gradients = of.backward();
-    let each = model.parameters().filter_map(|p| {
-        let gradient = p.value.grad_remove(&mut gradients)?;
-        Some((p.spec.name.clone(), values(&gradient)))
-    });
+    let each =
+        model.parameters().filter_map(|p| Some((p.spec.name.clone(), values(&p.value.grad_remove(&mut gradients)?))));
     each.collect()
 }
 
@@ -73,10 +71,7 @@ fn cross_entropy_is_the_cpu_s() {
             c.input = Input::Tokens { vocabulary: 11 };
             c.output = Output::TiedTokens;
         });
-        let tokens = |shift: i64| {
-            let numbers = (0..10).map(|i| (7 * i + shift) % 11).collect();
-            device.token_ids(numbers, [2, 5])
-        };
+        let tokens = |shift: i64| device.token_ids((0..10).map(|i| (7 * i + shift) % 11).collect(), [2, 5]);
         let hidden = model.hidden(tokens(0), &mut Recording::default()).unwrap();
         let value = cross_entropy(&model, hidden, tokens(3)).unwrap();
         (values(&value), derivatives(&model, &value))

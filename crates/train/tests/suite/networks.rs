@@ -29,8 +29,7 @@ pub fn small_on(device: &ComputeDevice, change: impl FnOnce(&mut ModelConfig)) -
     let specs: Vec<_> = model.parameters().map(|p| p.spec.clone()).collect();
     for spec in specs {
         let drawn = numbers(&spec.name, spec.rows * spec.columns);
-        let values = drawn.into_iter().map(|x| 0.5 * x);
-        model.set(&spec.name, values.collect()).unwrap();
+        model.set(&spec.name, drawn.into_iter().map(|x| 0.5 * x).collect()).unwrap();
     }
     model
 }
@@ -89,9 +88,7 @@ pub fn variants_on(device: &ComputeDevice) -> Vec<(&'static str, Model)> {
 
 /// Some function of all outputs.
 pub fn loss(model: &Model) -> Tensor<1> {
-    let x = model.device().tensor(numbers("x", 24), [2, 4, 3]);
-    let out = model.forward(x, &mut Recording::default()).unwrap();
+    let out = model.forward(model.device().tensor(numbers("x", 24), [2, 4, 3]), &mut Recording::default()).unwrap();
     let [a, b, c] = out.dims();
-    let mix = model.device().tensor(numbers("mix", a * b * c), [a, b, c]);
-    (out * mix).square().sum()
+    (out * model.device().tensor(numbers("mix", a * b * c), [a, b, c])).square().sum()
 }

@@ -85,8 +85,7 @@ fn optimisers_are_torch_s() {
         // A matrix of a small network takes the place of x; the rest gets gradient 0.
         let mut model = small(&ComputeDevice::cpu_f64());
         let name = "blocks.0.attention.u";
-        let start = [1.0, -0.5, 0.25, 2.0];
-        model.set(name, start.repeat(16)).unwrap();
+        model.set(name, [1.0, -0.5, 0.25, 2.0].repeat(16)).unwrap();
         let mut memory = OptimiserState::default();
         for t in 0..3 {
             let sign = if t % 2 == 0 { 1.0 } else { -1.0 };
@@ -203,8 +202,7 @@ fn a_resumed_run_is_the_same_to_the_bit() {
     bytes[last] ^= 1;
     std::fs::write(&torn, bytes).unwrap();
     let told = Lines::default();
-    let listening = TrialContext { progress: &told, ..keeping(folder.path()) };
-    let again = run(&plan(11), &listening).unwrap();
+    let again = run(&plan(11), &TrialContext { progress: &told, ..keeping(folder.path()) }).unwrap();
     let told = told.lines();
     let damaged = "step-000000011.safetensors is damaged: going on from the checkpoint before it";
     assert!(told.iter().any(|line| line.contains(damaged)), "{told:?}");
@@ -254,8 +252,7 @@ fn a_language_model_learns_a_repeating_text() {
     // Nothing is known at first: the cross-entropy of a uniform guess, ln 7 = 1.946.
     assert!((fresh - 7.0_f64.ln()).abs() < 0.1, "{fresh}");
     let plan = TrainingPlan { rate: LearningRate { peak: 1e-2, last: 1e-3, warmup: 10 }, ..plan(150) };
-    let trained = train(&text, model, &plan, &streams(), "text", &TrialContext::none()).unwrap();
-    let after = mean(&trained.model);
+    let after = mean(&train(&text, model, &plan, &streams(), "text", &TrialContext::none()).unwrap().model);
     // Only the first tokens of a sequence can be uncertain.
     assert!(after < 0.4, "{after}");
 }

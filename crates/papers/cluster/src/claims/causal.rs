@@ -53,13 +53,11 @@ impl Claim for Causal {
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         // Scores are β times a matrix of spectral norm up to 2 or 3.
         let needed = 100.0 * (5.0 * params.get(BETA)).exp();
-        let printed = "t → ∞ [here: t >= 100 e^(5 beta)]";
-        vec![Hypothesis::new("long time", printed, params.get(TIME) / needed - 1.0)]
+        vec![Hypothesis::new("long time", "t → ∞ [here: t >= 100 e^(5 beta)]", params.get(TIME) / needed - 1.0)]
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        let steps = 60.0 + 10.0 * (2.0 * params.get(BETA)).exp();
-        seconds(steps, params.get(TOKENS), params.get(DIM))
+        seconds(60.0 + 10.0 * (2.0 * params.get(BETA)).exp(), params.get(TOKENS), params.get(DIM))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -80,7 +78,6 @@ impl Claim for Causal {
         let arrived = |x: &[f64]| farthest(x, n, &first) - ARRIVED;
         let end = params.get(TIME);
         let run = settled(&field, &state, end, STATIONARY, &arrived)?;
-        let witness = witness! { "largest_deficit" => farthest(&run.state, n, &first) };
-        Ok(run.outcome(end, witness))
+        Ok(run.outcome(end, witness! { "largest_deficit" => farthest(&run.state, n, &first) }))
     }
 }

@@ -26,7 +26,6 @@ impl Concentration {
     /// At the start.
     pub const START: Self = Concentration { at_start: true, ..Self::PRINTED };
 
-    /// Computes the bound at t.
     fn bound(&self, params: &Params, t: f64) -> f64 {
         let d = params.real(DIM);
         let scale = (d.ln() / d).sqrt();
@@ -44,8 +43,7 @@ impl Concentration {
 /// Computes the largest distance of an inner product from `gamma`.
 fn farthest(tokens: &Array2<f64>, gamma: f64) -> Result<f64> {
     let gram = cosines(tokens.view())?;
-    let apart = gram.indexed_iter().filter(|((i, j), _)| i != j);
-    Ok(apart.map(|(_, g)| (g - gamma).abs()).fold(0.0, f64::max))
+    Ok(gram.indexed_iter().filter(|((i, j), _)| i != j).map(|(_, g)| (g - gamma).abs()).fold(0.0, f64::max))
 }
 
 impl Claim for Concentration {
@@ -116,8 +114,7 @@ impl Claim for Concentration {
                 deviations.push((t, farthest(&of_state(state, n)?, 1.0 - deficit)?));
             }
         }
-        let over = |(t, gap): &&(f64, f64)| *gap > self.bound(params, *t);
-        let broken = deviations.iter().find(over);
+        let broken = deviations.iter().find(|(t, gap): &&(f64, f64)| *gap > self.bound(params, *t));
         let (t, gap) = *broken.unwrap_or(&deviations[0]);
         Ok(Outcome::Event {
             holds: broken.is_none(),
@@ -206,8 +203,7 @@ impl Claim for Deviation {
         let path = flow().within(1e-9).run(&field, &to_state(start.view()), &[t])?;
         let gamma = 1.0 - law.deficit(&[t])?[0];
         let gram = cosines(of_state(path.end(), n)?.view())?;
-        let squares = gram.indexed_iter().filter(|((i, j), _)| i < j);
-        let sum: f64 = squares.map(|(_, g)| (g - gamma).powi(2)).sum();
+        let sum: f64 = gram.indexed_iter().filter(|((i, j), _)| i < j).map(|(_, g)| (g - gamma).powi(2)).sum();
         let mean = sum / (0.5 * (n * (n - 1)) as f64);
         let value = d as f64 * mean / self.variance(&law, t)?;
         Ok(Outcome::Value { value, witness: witness! { "mean_squared_deviation" => mean, "gamma" => gamma } })

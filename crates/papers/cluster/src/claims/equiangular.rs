@@ -52,8 +52,7 @@ impl Claim for Reduction {
         let end = params.get(TIME).min(Equiangular { model, n, beta }.time_to(CLOSED)?);
         let times = [0.25 * end, 0.5 * end, end];
         let frame = haar_basis(n, n, &mut streams.part("frame", 0))?;
-        let field = Particles::new(beta, model).flow(n, n)?;
-        let path = flow().run(&field, &to_state(frame.view()), &times)?;
+        let path = flow().run(&Particles::new(beta, model).flow(n, n)?, &to_state(frame.view()), &times)?;
         let equation = Equiangular {
             model: if self.swapped { other(model) } else { model },
             n: n + self.more,

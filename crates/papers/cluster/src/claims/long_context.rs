@@ -10,7 +10,6 @@ use ndarray::{Array1, Array2, s};
 /// Tokens up to which a trial runs the layer itself; beyond, the exact cosine, which `cluster.layer_cosine` checks.
 const RUN: usize = 300;
 
-/// Returns the layer of the parameters.
 fn layer(params: &Params) -> LongContext {
     let rho = params.get(RHO);
     LongContext { n: params.real(TOKENS), rho, gamma: params.get(KAPPA) / (1.0 - rho) }
@@ -116,7 +115,6 @@ impl Limit {
     /// The transition at γ = 1/(1 − ρ), with the limit 4ρ/(1 + 3ρ).
     pub const PRINTED: Self = Limit { transition: 1.0, critical: 4.0 };
 
-    /// Returns the claimed limit.
     fn limit(&self, layer: LongContext) -> f64 {
         let moved = LongContext { gamma: layer.gamma / self.transition, ..layer };
         match moved.regime() {
@@ -149,8 +147,7 @@ impl Claim for Limit {
         let layer = layer(params);
         let printed = "n → ∞ at fixed γ, ρ in (0, 1) [here: the law of cluster.critical_rate is .01 at most, the rest of \
                        it a half]";
-        let margin = (1.0 - layer.law() / NEAR.0).min(1.0 - layer.rest() / REST);
-        vec![Hypothesis::new("long context", printed, margin)]
+        vec![Hypothesis::new("long context", printed, (1.0 - layer.law() / NEAR.0).min(1.0 - layer.rest() / REST))]
     }
 
     fn promise(&self, params: &Params) -> Promise {
@@ -192,7 +189,6 @@ impl Law {
     /// The leading orders.
     pub const DERIVED: Self = Law { power: 2.0, inverse: 1.0, factor: 1.0 };
 
-    /// Returns the claimed law of the distance from the limit.
     fn law(&self, layer: &LongContext) -> f64 {
         let law = self.factor * layer.law();
         match layer.regime() {
@@ -228,8 +224,7 @@ impl Claim for Law {
         let layer = layer(params);
         let printed =
             "n → ∞ [here: the terms beyond the law are a share of .1 at most, and the distance is above 1e-10]";
-        let margin = (1.0 - layer.rest() / 0.1).min(layer.law() / 1e-10 - 1.0);
-        vec![Hypothesis::new("long context", printed, margin)]
+        vec![Hypothesis::new("long context", printed, (1.0 - layer.rest() / 0.1).min(layer.law() / 1e-10 - 1.0))]
     }
 
     fn promise(&self, params: &Params) -> Promise {

@@ -81,13 +81,11 @@ impl Claim for OnePoint {
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         // Two clusters on opposite sides meet in a time of order e^{2β}, later from a start close to a saddle.
         let needed = 300.0 * (2.0 * params.get(BETA)).exp();
-        let printed = "t → ∞ [here: t >= 300 e^(2 beta)]";
-        vec![Hypothesis::new("long time", printed, params.get(TIME) / needed - 1.0)]
+        vec![Hypothesis::new("long time", "t → ∞ [here: t >= 300 e^(2 beta)]", params.get(TIME) / needed - 1.0)]
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        let steps = 40.0 + 10.0 * (1.6 * params.get(BETA)).exp();
-        seconds(steps, params.get(TOKENS), params.get(DIM))
+        seconds(40.0 + 10.0 * (1.6 * params.get(BETA)).exp(), params.get(TOKENS), params.get(DIM))
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -107,7 +105,6 @@ impl Claim for OnePoint {
             Normalisation::Uniform => beta.exp(),
         };
         let run = settled(&field, &state, end, STATIONARY * scale, &cone)?;
-        let witness = witness! { "least_inner_product" => 1.0 - widest(&run.state, n) };
-        Ok(run.outcome(end, witness))
+        Ok(run.outcome(end, witness! { "least_inner_product" => 1.0 - widest(&run.state, n) }))
     }
 }

@@ -68,8 +68,7 @@ impl Claim for Rate {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let margin = params.real(DIM) - params.real(TOKENS);
-        let printed = "d >= n, so that a hemisphere holds all tokens";
-        vec![Hypothesis::new("one hemisphere", printed, margin)]
+        vec![Hypothesis::new("one hemisphere", "d >= n, so that a hemisphere holds all tokens", margin)]
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -108,8 +107,7 @@ impl Claim for Rate {
                 (times, times.map(|t| -t))
             }
         };
-        let path = flow().run(&field, &state, &times)?;
-        let deficits: Vec<f64> = path.states.iter().map(|state| spread(state)).collect();
+        let deficits: Vec<f64> = flow().run(&field, &state, &times)?.states.iter().map(|state| spread(state)).collect();
         let exponent = (deficits[1] / deficits[0]).ln() / (clock[1] - clock[0]);
         if !exponent.is_finite() {
             return Ok(not_finite());

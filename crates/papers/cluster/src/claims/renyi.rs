@@ -51,12 +51,10 @@ impl Centres {
         }
     }
 
-    /// Computes the mean number of centres.
     fn mean(&self, params: &Params) -> f64 {
         1.0 / caps::share(self.dim(params), params.get(DELTA))
     }
 
-    /// Computes the claimed mean number of centres.
     fn claimed(&self, params: &Params) -> f64 {
         let radius = self.radius * params.get(DELTA);
         let half = if self.tangent { (0.5 * radius).tan() } else { (0.5 * radius).sin() };
@@ -98,11 +96,8 @@ impl Claim for Centres {
 
     fn validate(&self, params: &Params) -> Result<()> {
         let mean = self.mean(params);
-        if mean <= 3000.0 {
-            return Ok(());
-        }
         let allowed = format!("must leave at most 3000 centres; at d = {} there are {mean:.0}", self.dim(params));
-        Err(Error::invalid(DELTA.name, params.get(DELTA), allowed))
+        require(mean <= 3000.0, DELTA.name, params.get(DELTA), allowed)
     }
 
     fn promise(&self, params: &Params) -> Promise {
@@ -112,8 +107,7 @@ impl Claim for Centres {
 
     fn default_trials(&self, params: &Params) -> u64 {
         // The number scatters less than a Poisson number.
-        let mean = self.mean(params);
-        ((4.3 / BAND).powi(2) / mean).ceil().clamp(20.0, 12_000.0) as u64
+        ((4.3 / BAND).powi(2) / self.mean(params)).ceil().clamp(20.0, 12_000.0) as u64
     }
 
     fn seconds(&self, params: &Params) -> f64 {

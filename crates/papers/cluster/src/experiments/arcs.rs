@@ -25,10 +25,7 @@ pub fn arcs(angles: impl IntoIterator<Item = f64>, link: f64) -> Vec<Arc> {
     let mut angles: Vec<f64> = angles.into_iter().map(|angle| angle.rem_euclid(TAU)).collect();
     angles.sort_by(f64::total_cmp);
     let n = angles.len();
-    let gap = |i: usize| match angles.get(i + 1) {
-        Some(next) => next - angles[i],
-        None => angles[0] + TAU - angles[i],
-    };
+    let gap = |i: usize| angles.get(i + 1).copied().unwrap_or(angles[0] + TAU) - angles[i];
     let Some(cut) = (0..n).find(|i| gap(*i) > link) else {
         return angles.first().map(|start| Arc { size: n, start: *start, width: TAU }).into_iter().collect();
     };

@@ -42,8 +42,7 @@ pub fn energy(cosines: ArrayView2<f64>, beta: f64) -> f64 {
 /// 1e-7 are rounding.
 pub fn nearest(cosines: ArrayView2<f64>, kinds: &[u32]) -> Vec<f64> {
     let of = |i: usize| {
-        let others = (0..kinds.len()).filter(|j| kinds[*j] != kinds[i]);
-        others.map(|j| cosines[[i, j]]).fold(-1.0, f64::max).min(1.0).acos()
+        (0..kinds.len()).filter(|j| kinds[*j] != kinds[i]).map(|j| cosines[[i, j]]).fold(-1.0, f64::max).min(1.0).acos()
     };
     (0..kinds.len()).map(of).collect()
 }

@@ -70,8 +70,7 @@ impl Equiangular {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn deficit(&self, times: &[f64]) -> Result<Vec<f64>> {
-        let path = flow().run(&PostLn(*self), &[0.0], times)?;
-        Ok(path.states.iter().map(|s| (-s[0]).exp()).collect())
+        Ok(flow().run(&PostLn(*self), &[0.0], times)?.states.iter().map(|s| (-s[0]).exp()).collect())
     }
 
     /// Computes the time at which 1 − γ falls to `deficit`.
@@ -80,8 +79,7 @@ impl Equiangular {
     /// When the flow cannot be integrated.
     pub fn time_to(&self, deficit: f64) -> Result<f64> {
         // t = ∫ du / rate(u), as the flow of t over u.
-        let path = flow().run(&TimeOver(*self), &[0.0, 0.0], &[-deficit.ln()])?;
-        Ok(path.end()[1])
+        Ok(flow().run(&TimeOver(*self), &[0.0, 0.0], &[-deficit.ln()])?.end()[1])
     }
 
     /// Computes 1 − γ and the common length r of pre-LN tokens from an orthonormal start, at ascending times > 0:
@@ -90,8 +88,7 @@ impl Equiangular {
     /// # Errors
     /// When the flow cannot be integrated.
     pub fn pre_ln(&self, times: &[f64]) -> Result<Vec<(f64, f64)>> {
-        let path = flow().run(&PreLn(*self), &[0.0, 1.0], times)?;
-        Ok(path.states.iter().map(|s| ((-s[0]).exp(), s[1])).collect())
+        Ok(flow().run(&PreLn(*self), &[0.0, 1.0], times)?.states.iter().map(|s| ((-s[0]).exp(), s[1])).collect())
     }
 
     /// Computes the factors by which small deviations of the inner products from γ grow until each of the times, by
@@ -105,8 +102,7 @@ impl Equiangular {
     /// When the flow cannot be integrated.
     pub fn growth(&self, times: &[f64]) -> Result<Vec<[f64; 3]>> {
         let path = flow().run(&Growth(*self), &[0.0; 4], times)?;
-        let factors = |s: &Vec<f64>| [s[1].exp(), s[2].exp(), s[3].exp()];
-        Ok(path.states.iter().map(factors).collect())
+        Ok(path.states.iter().map(|s: &Vec<f64>| [s[1].exp(), s[2].exp(), s[3].exp()]).collect())
     }
 
     /// Computes V(t), the limit of d times the mean squared deviation of the inner products from γ(t) for n tokens drawn
@@ -224,8 +220,7 @@ mod tests {
     fn times_and_deficits_are_inverse() {
         for model in Normalisation::ALL {
             let law = Equiangular { model, n: 12, beta: 3.0 };
-            let t = law.time_to(1e-4).unwrap();
-            let deficit = law.deficit(&[t]).unwrap()[0];
+            let deficit = law.deficit(&[law.time_to(1e-4).unwrap()]).unwrap()[0];
             assert!((deficit / 1e-4 - 1.0).abs() < 1e-8, "{deficit}");
         }
     }

@@ -53,8 +53,7 @@ fn run(experiment: &dyn Experiment) -> Vec<Row> {
 #[test]
 fn rows_and_figures_do_not_depend_on_threads() {
     for (id, _) in SMALL {
-        let folder = tempfile::tempdir().unwrap();
-        let (_, figures) = assert_reproducible(&*small(id), SEED, folder.path());
+        let (_, figures) = assert_reproducible(&*small(id), SEED, tempfile::tempdir().unwrap().path());
         for panel in figures.iter().flat_map(|figure| &figure.panels) {
             assert!(panel.points().filter(|point| point.y.is_finite()).count() > 1, "{id}: {}", panel.title);
         }

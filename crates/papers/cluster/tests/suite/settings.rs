@@ -24,10 +24,7 @@ fn time_is_estimated() {
         ("cluster.lemma_c1", json!({"d": 8, "delta": 0.5})),
     ] {
         let claim = catalogue.claim(id).unwrap();
-        let seconds = |set: &Value| {
-            let params = Params::resolve(&claim.schema(), set.as_object().unwrap()).unwrap();
-            claim.seconds(&params)
-        };
+        let seconds = |set: &Value| claim.seconds(&Params::resolve(&claim.schema(), set.as_object().unwrap()).unwrap());
         assert!(seconds(&set) > 0.5, "{id}: {}", seconds(&set));
         assert!(seconds(&json!({})) < 0.3, "{id}: {}", seconds(&json!({})));
     }

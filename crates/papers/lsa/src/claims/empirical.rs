@@ -31,14 +31,11 @@ const PER_SQUARE: f64 = 12.0;
 fn distance(training: &Pretraining, count: usize, noiseless: bool, streams: &Streams) -> Result<f64> {
     let d = training.dim();
     let loss = Empirical::draw(training, count, &mut streams.part("prompts", 0))?;
-    let axes = training.covariance().axes();
-    let start = theorem_start(training, SCALE, streams)?.rotated(axes.t());
+    let start = theorem_start(training, SCALE, streams)?.rotated(training.covariance().axes().t());
     // As long as the population's slowest mode needs to fall to the tolerance of the integrator.
-    let until = 25.0 * training.lifetime();
-    let path = Flow::new(Method::Bdf).within(1e-8).run(&loss, &start.to_vec(), &[until])?;
+    let path = Flow::new(Method::Bdf).within(1e-8).run(&loss, &start.to_vec(), &[25.0 * training.lifetime()])?;
     let noise_var = if noiseless { 0.0 } else { training.noise_var() };
-    let claimed = Pretraining::new(training.covariance().clone(), training.context(), noise_var)?;
-    let target = claimed.gamma_inverse();
+    let target = Pretraining::new(training.covariance().clone(), training.context(), noise_var)?.gamma_inverse();
     let off = LsaWeights::of_slice(d, path.end()).product() - &target;
     let norm = |a: &ndarray::Array2<f64>| a.iter().map(|x| x * x).sum::<f64>().sqrt();
     Ok(norm(&off) / norm(&target))
@@ -69,20 +66,15 @@ impl Claim for EmpiricalLimit {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let most = PROMPTS[0] as f64 - PER_SQUARE * params.real(DIM).powi(2);
-        let printed = "B >> d^2 [here: 300 >= 12 d^2 for the least B]";
-        vec![Hypothesis::new("asymptotic in B", printed, most)]
+        vec![Hypothesis::new("asymptotic in B", "B >> d^2 [here: 300 >= 12 d^2 for the least B]", most)]
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (n, noise_var) = (params.get(CONTEXT), params.get(TRAINING_NOISE));
         let training = Pretraining::new(covariance(params, streams)?, n, noise_var)?;
-        let of = |(i, count)| {
-            let streams = streams.child("size", i as u64);
-            distance(&training, count, self.noiseless, &streams)
-        };
+        let of = |(i, count)| distance(&training, count, self.noiseless, &streams.child("size", i as u64));
         let distances = PROMPTS.into_iter().enumerate().map(of).collect::<Result<Vec<f64>>>()?;
-        let sizes = PROMPTS.map(|b| b as f64);
-        let slope = log_log_slope(&sizes, &distances, 0.95)?.value;
+        let slope = log_log_slope(&PROMPTS.map(|b| b as f64), &distances, 0.95)?.value;
         Ok(Outcome::Value {
             value: slope,
             witness: witness! { "B" => PROMPTS.to_vec(), "distance" => distances, "slope" => slope },

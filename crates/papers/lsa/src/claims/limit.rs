@@ -37,7 +37,6 @@ const LIFETIMES: f64 = 40.0;
 /// Largest entry of uBΓ - I at which a flow has arrived: the tolerance per step of the integrator.
 pub(super) const ARRIVED: f64 = 1e-10;
 
-/// End of a flow.
 pub(super) struct End {
     /// Weights, in principal axes.
     pub(super) weights: LsaWeights,
@@ -75,13 +74,9 @@ pub(super) fn limit_of_flow(training: &Pretraining, start: &LsaWeights, arrived:
     let off = |x: &[f64]| distance(&flow.weights(x), training.gamma());
     let near = |x: &[f64]| off(x) - arrived;
     let from = flow.start();
-    let integrator = from_scale(Method::Bdf, &from);
-    let path = integrator.watched(&flow, &from, &[until], Watch::until(&near))?;
+    let path = from_scale(Method::Bdf, &from).watched(&flow, &from, &[until], Watch::until(&near))?;
     // The event is interpolated, so that the distance is `arrived` up to rounding.
-    let distance = match path.event {
-        Some(_) => arrived,
-        None => off(path.end()),
-    };
+    let distance = if path.event.is_some() { arrived } else { off(path.end()) };
     Ok(End { weights: flow.weights(path.end()), steps: path.steps, distance })
 }
 
@@ -143,8 +138,7 @@ fn prediction(training: &Pretraining, end: &LsaWeights, gamma: &Array1<f64>, str
     tokens[[d, m]] = 0.0;
     let axes = training.covariance().axes();
     let (w_pv, w_kq) = end.rotated(axes.t()).matrices();
-    let layer = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: m as f64 };
-    let prediction = layer.predict(tokens.view())?;
+    let prediction = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: m as f64 }.predict(tokens.view())?;
     let x = axes.t().dot(&tokens.slice(s![..d, m]));
     let examples = tokens.slice(s![..d, ..m]);
     let b = axes.t().dot(&examples.dot(&tokens.slice(s![d, ..m]))) / m as f64;

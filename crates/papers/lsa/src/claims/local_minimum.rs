@@ -116,13 +116,11 @@ fn near(training: &Pretraining, point: &LsaWeights, curvature: f64, spread: f64,
         let noise = dense_start(d, spread, streams).to_vec();
         let start: Vec<f64> = point.to_vec().iter().zip(&noise).map(|(p, e)| p + e).collect();
         let start = LsaWeights::of_slice(d, &start);
-        let there = lifted(second_derivative(training, &start), point);
-        if least_eigenvalue(&there)? >= 0.5 * curvature {
+        if least_eigenvalue(&lifted(second_derivative(training, &start), point))? >= 0.5 * curvature {
             return Ok(Near { start, spread });
         }
     }
-    let problem = format!("no convex neighbourhood was found at a least curvature of {curvature:.1e}");
-    Err(Error::not_converged(problem))
+    Err(Error::not_converged(format!("no convex neighbourhood was found at a least curvature of {curvature:.1e}")))
 }
 
 /// The end of the flow from a start near a strict minimum.
@@ -180,8 +178,7 @@ fn margin(values: &[f64], context: f64) -> Result<f64> {
     mixed[0] += first * first + 2.0 * tau * vz * first / n + z2 * (tau + 2.0 * first / n);
     by_b[[0, 0]] += z2 * first * (1.0 + 1.0 / n + 4.0 / n + 8.0 / (n * n));
     let (eigen, axes) = symmetric_eigen(by_b.view())?;
-    let along = axes.t().dot(&mixed);
-    let lowered: f64 = along.iter().zip(&eigen).map(|(m, e)| m * m / e).sum();
+    let lowered: f64 = axes.t().dot(&mixed).iter().zip(&eigen).map(|(m, e)| m * m / e).sum();
     Ok((by_u - lowered) / by_u)
 }
 
@@ -204,12 +201,9 @@ impl Claim for LocalMinimum {
     /// random ones show (d = 2, 3, 5, 10, 25).
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let (d, condition) = (params.get(DIM), params.get(CONDITION));
-        let at_ends = |k: usize| -> Vec<f64> {
-            let value = |i: usize| if i < k { 1.0 } else { 1.0 / condition };
-            (0..d).map(value).collect()
-        };
-        let margins = (1..d).map(|k| margin(&at_ends(k), params.real(CONTEXT)));
-        let least = margins.map(|m| m.unwrap_or(f64::NEG_INFINITY));
+        let at_ends =
+            |k: usize| -> Vec<f64> { (0..d).map(|i: usize| if i < k { 1.0 } else { 1.0 / condition }).collect() };
+        let least = (1..d).map(|k| margin(&at_ends(k), params.real(CONTEXT))).map(|m| m.unwrap_or(f64::NEG_INFINITY));
         vec![
             Hypothesis::new(
                 "N small",
@@ -237,8 +231,7 @@ impl Claim for LocalMinimum {
             return Ok(Outcome::uninformative("the least curvature is not told from 0", seen));
         }
         let mut witness = witness! {
-            "scaled_curvature_at_the_point" => scaled,
-            "loss_gap_at_the_point" => there,
+            "scaled_curvature_at_the_point" => scaled, "loss_gap_at_the_point" => there,
             "loss_gap_of_predicting_0" => zero,
         };
         if scaled <= 0.0 {
@@ -248,12 +241,9 @@ impl Claim for LocalMinimum {
         let near = near(&training, &point, curvature, params.get(PERTURBATION), streams)?;
         let flow = returns(&training, &point, &near.start, curvature)?;
         witness.extend(witness! {
-            "least_curvature_at_the_point" => curvature,
-            "perturbation" => near.spread,
-            "flow_returned" => flow.returned,
-            "loss_gap_at_the_end" => training.excess(&flow.end),
-            "squared_gradient_at_the_end" => training.gradient(&flow.end).norm2(),
-            "steps" => flow.steps,
+            "least_curvature_at_the_point" => curvature, "perturbation" => near.spread,
+            "flow_returned" => flow.returned, "loss_gap_at_the_end" => training.excess(&flow.end),
+            "squared_gradient_at_the_end" => training.gradient(&flow.end).norm2(), "steps" => flow.steps,
         });
         Ok(Outcome::Event { holds: flow.returned, witness })
     }

@@ -153,9 +153,7 @@ impl Claim for AttentionCost {
         let necessary = !self.exact || next >= without;
         Ok(Outcome::Event {
             holds: with < without && necessary,
-            witness: witness! {
-                "N" => n, "D" => d, "K" => k, "with_U" => with, "without_U" => without,
-            },
+            witness: witness! { "N" => n, "D" => d, "K" => k, "with_U" => with, "without_U" => without },
         })
     }
 }

@@ -79,10 +79,8 @@ impl Block {
             let mut rng = streams.part(name, index);
             normal_matrix(rows, columns, &mut rng) / (columns as f64).sqrt()
         };
-        let maps = |name: &'static str| -> Vec<Array2<f64>> {
-            let map = |h| draw(name, h as u64, width, dim);
-            (0..heads).map(map).collect()
-        };
+        let maps =
+            |name: &'static str| -> Vec<Array2<f64>> { (0..heads).map(|h| draw(name, h as u64, width, dim)).collect() };
         let attention = Mhsa {
             w_q: maps("queries"),
             w_k: maps("keys"),
@@ -110,14 +108,12 @@ impl Block {
         let mut sum = Array2::zeros(x.dim());
         let mut start = 0;
         for ((keys, queries), values) in layer.w_k.iter().zip(&layer.w_q).zip(&layer.w_v) {
-            let scores = keys.dot(&x).t().dot(&queries.dot(&x));
-            let mut a = scores.mapv(f64::exp);
+            let mut a = keys.dot(&x).t().dot(&queries.dot(&x)).mapv(f64::exp);
             for mut line in a.lanes_mut(Axis(usize::from(rows))) {
                 line /= line.sum();
             }
             let stop = start + values.nrows();
-            let project = layer.w_o.slice(s![.., start..stop]);
-            sum += &project.dot(&values.dot(&x).dot(&a));
+            sum += &layer.w_o.slice(s![.., start..stop]).dot(&values.dot(&x).dot(&a));
             start = stop;
         }
         sum

@@ -62,8 +62,7 @@ impl Pl {
         Ok(Outcome::Event {
             holds: fall < VANISHING,
             witness: witness! {
-                "exponent_of_the_ratio_in_the_scale" => fall,
-                "ratio_at_scales_shrinking_tenfold" => ratios,
+                "exponent_of_the_ratio_in_the_scale" => fall, "ratio_at_scales_shrinking_tenfold" => ratios,
                 "ratio_at_weights_0" => training.gradient(&LsaWeights::zeros(training.dim())).norm2(),
                 "loss_gap_at_weights_0" => training.excess(&LsaWeights::zeros(training.dim())),
             },
@@ -102,9 +101,7 @@ impl Pl {
             least,
             TOLERANCE * c,
             witness! {
-                "c" => c,
-                "least_ratio_along_the_flow" => least,
-                "at_share_of_the_first_gap" => place,
+                "c" => c, "least_ratio_along_the_flow" => least, "at_share_of_the_first_gap" => place,
                 "steps" => path.steps,
             },
         ))

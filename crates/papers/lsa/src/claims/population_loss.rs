@@ -37,8 +37,7 @@ impl Claim for PopulationLoss {
     /// Every trial has its own Λ and weights. The value is the mean loss of the prompts over the
     /// closed form: 1 in the mean.
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let noise_var = params.get(TRAINING_NOISE);
-        let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), noise_var)?;
+        let training = Pretraining::new(covariance(params, streams)?, params.get(CONTEXT), params.get(TRAINING_NOISE))?;
         let (n, d) = (training.context(), training.dim());
         let weights = dense_start(d, params.get(SCALE), streams);
         let claimed = self.claimed(&training, &weights);

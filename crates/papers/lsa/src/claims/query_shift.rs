@@ -37,8 +37,7 @@ impl Claim for QueryShift {
     from_sheet!("lsa.query_shift");
 
     fn schema(&self) -> Schema {
-        let examples = EXAMPLES.within(Domain::Whole(1, 1_000_000)).or(30);
-        training_schema(4, 5.0, 20, [examples, TEST_PROMPTS.or(4000)])
+        training_schema(4, 5.0, 20, [EXAMPLES.within(Domain::Whole(1, 1_000_000)).or(30), TEST_PROMPTS.or(4000)])
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -59,8 +58,7 @@ impl Claim for QueryShift {
         let task = normal_task(training.dim(), streams);
         let target = Target::Linear { task };
         let claimed = self.claimed(&training, &query, &target, m);
-        let axes = training.covariance().axes();
-        let weights = training.limit(0.0).rotated(axes.t());
+        let weights = training.limit(0.0).rotated(training.covariance().axes().t());
         let prompts = RegressionPrompts {
             covariance: training.covariance().clone(),
             query: Some(query),
@@ -73,15 +71,13 @@ impl Claim for QueryShift {
             let (examples, queries) = prompts.draw_queries(&target, QUERIES, &mut rng);
             let predictions = weights.predictions(examples.view(), queries.view(), m as f64);
             let off = |(x, y): (ArrayView1<f64>, &f64)| (y - target.value(x)).powi(2);
-            let pairs = queries.columns().into_iter().zip(&predictions);
-            sum += pairs.map(off).sum::<f64>() / QUERIES as f64;
+            sum += queries.columns().into_iter().zip(&predictions).map(off).sum::<f64>() / QUERIES as f64;
         }
         let mean = sum / params.real(TEST_PROMPTS);
         Ok(Outcome::Value { value: mean / claimed, witness: witness! { "mean_square" => mean, "claimed" => claimed } })
     }
 
-    /// 1 within 2 %: twice the half-width of the 95 % interval at the defaults; the mutants are off by
-    /// 40 % and more.
+    /// 1 within 2 %: twice the half-width of the 95 % interval at the defaults; the mutants are off by 40 % and more.
     fn promise(&self, _params: &Params) -> Promise {
         Promise::MeanIn(0.98, 1.02)
     }

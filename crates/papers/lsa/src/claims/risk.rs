@@ -46,7 +46,6 @@ fn seconds_of_prompts(params: &Params, examples: f64) -> f64 {
     params.real(TEST_PROMPTS) * examples * params.real(DIM).powi(2) / PER_SECOND
 }
 
-/// Everything a trial needs.
 struct Trial {
     training: Pretraining,
     test: Covariance,
@@ -85,8 +84,7 @@ impl Trial {
         let (gi, a) = (self.training.gamma_inverse(), self.best());
         let (mut rng, mut sum) = (streams.part("prompts", m as u64), 0.0);
         for _ in 0..params.get(TEST_PROMPTS) {
-            let b = prompts.draw_correlation(&self.target, &mut rng);
-            let error: Array1<f64> = gi.dot(&b) - &a;
+            let error: Array1<f64> = gi.dot(&prompts.draw_correlation(&self.target, &mut rng)) - &a;
             sum += error.dot(&self.test.matrix().dot(&error));
         }
         sum / params.real(TEST_PROMPTS)
@@ -105,8 +103,7 @@ impl Trial {
             let (examples, queries) = prompts.draw_queries(&self.target, QUERIES, &mut rng);
             let predictions = weights.predictions(examples.view(), queries.view(), m as f64);
             let off = |(x, y): (ArrayView1<f64>, &f64)| (y - a.dot(&x)).powi(2);
-            let pairs = queries.columns().into_iter().zip(&predictions);
-            sum += pairs.map(off).sum::<f64>();
+            sum += queries.columns().into_iter().zip(&predictions).map(off).sum::<f64>();
         }
         Ok(sum / (QUERIES as f64 * params.real(TEST_PROMPTS)))
     }
@@ -124,7 +121,6 @@ pub struct RiskFormula {
     form: Form,
 }
 
-/// The statements on the risk.
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Statement {
     Printed,
@@ -199,10 +195,7 @@ impl Claim for RiskFormula {
     );
 
     fn schema(&self) -> Schema {
-        match self.statement {
-            Statement::Shift => risk_schema("linear", 2.0),
-            _ => risk_schema("quadratic", 1.0),
-        }
+        if self.statement == Statement::Shift { risk_schema("linear", 2.0) } else { risk_schema("quadratic", 1.0) }
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
@@ -214,10 +207,7 @@ impl Claim for RiskFormula {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        match self.statement {
-            Statement::Shift => vec![],
-            _ => no_shift(params),
-        }
+        if self.statement == Statement::Shift { vec![] } else { no_shift(params) }
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -228,8 +218,7 @@ impl Claim for RiskFormula {
         Ok(Outcome::Value {
             value: measured / claimed,
             witness: witness! {
-                "measured_excess" => measured,
-                "claimed_excess" => claimed,
+                "measured_excess" => measured, "claimed_excess" => claimed,
                 "best_linear" => risk(&trial.training, &trial.test, &trial.moments, None).best,
             },
         })
@@ -254,7 +243,6 @@ fn cross(training: &Pretraining, moments: &LabelMoments) -> f64 {
     lambda.trace() * r.dot(&r) / (n * n)
 }
 
-/// The hypothesis that nothing is shifted.
 fn no_shift(params: &Params) -> Vec<Hypothesis> {
     let off = (params.get(COVARIANCE_FACTOR) - 1.0).abs();
     vec![Hypothesis::new("no shift", "x ~ N(0, Λ) at test time as in training (scale = 1)", 0.0 - off)]
@@ -313,11 +301,9 @@ impl Rate {
             let start = theorem_start(&training, 0.1, streams)?;
             // The bias is (λ + tr Λ)/(Nγ) > 1/N in each direction: a thousandth of it at most.
             let near = 1e-3 / n as f64;
-            let end = limit_of_flow(&training, &start, near)?.within(near)?;
-            let end = end.weights.rotated(lambda.axes().t());
+            let end = limit_of_flow(&training, &start, near)?.within(near)?.weights.rotated(lambda.axes().t());
             // b̂ → Λa, and ŷ = b̂ᵀAx.
-            let theta = end.product().t().dot(&lambda.matrix().dot(&task));
-            let error = theta - &task;
+            let error = end.product().t().dot(&lambda.matrix().dot(&task)) - &task;
             excess.push(error.dot(&lambda.matrix().dot(&error)));
         }
         Ok((sizes.map(|n| n as f64).to_vec(), excess))
@@ -344,10 +330,8 @@ impl Claim for Rate {
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let (sizes, excess) = match self.over_n {
-            true => Rate::against_n(params, streams)?,
-            false => Rate::against_m(params, streams)?,
-        };
+        let measured = if self.over_n { Rate::against_n } else { Rate::against_m };
+        let (sizes, excess) = measured(params, streams)?;
         let slope = log_log_slope(&sizes, &excess, 0.95)?;
         Ok(Outcome::Value {
             value: slope.value,

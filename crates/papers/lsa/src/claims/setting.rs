@@ -44,8 +44,7 @@ pub(super) fn covariance(params: &Params, streams: &Streams) -> Result<Covarianc
 pub(super) fn theorem_start(training: &Pretraining, scale: f64, streams: &Streams) -> Result<LsaWeights> {
     let d = training.dim();
     let theta = normal_matrix(d, d, &mut streams.part("theta", 0));
-    let start = LsaWeights::theorem(scale, theta.view())?;
-    Ok(start.rotated(training.covariance().axes().view()))
+    Ok(LsaWeights::theorem(scale, theta.view())?.rotated(training.covariance().axes().view()))
 }
 
 /// Every weight that matters independent normal of standard deviation `scale`; in any axes.

@@ -1,5 +1,4 @@
-//! Initial weights other than the theorem's: how little "suitable" needs, and the time that a small start
-//! costs.
+//! Initial weights other than the theorem's: how little "suitable" needs, and the time that a small start costs.
 
 use super::setting::{covariance, dense_start, theorem_start, training_schema, validate};
 use crate::dynamics::arrival;
@@ -19,8 +18,7 @@ pub struct AnyStart {
     saddle: bool,
 }
 
-/// Share of the first loss gap below which the flow has arrived; every saddle and local minimum has
-/// a gap of order 1.
+/// Share of the first loss gap below which the flow has arrived; every saddle and local minimum has a gap of order 1.
 const ARRIVED: f64 = 1e-10;
 
 impl AnyStart {
@@ -70,10 +68,8 @@ impl Claim for AnyStart {
         Ok(Outcome::Event {
             holds: arrival.time.is_some(),
             witness: witness! {
-                "u" => start.u,
-                "scale_over_its_limit" => params.get(SCALE) / training.scale_limit(),
-                "last_share_of_the_loss_gap" => training.excess(&arrival.weights) / first,
-                "steps" => arrival.steps,
+                "u" => start.u, "scale_over_its_limit" => params.get(SCALE) / training.scale_limit(),
+                "last_share_of_the_loss_gap" => training.excess(&arrival.weights) / first, "steps" => arrival.steps,
             },
         })
     }
@@ -139,8 +135,7 @@ impl Claim for Plateau {
 
 /// The share of the loss gap at weights 0 that the largest mode alone closes.
 fn first_gain(training: &Pretraining) -> f64 {
-    let values = training.covariance().values().iter();
-    let gains = values.zip(training.gamma()).map(|(l, g)| l * l / g);
+    let gains = training.covariance().values().iter().zip(training.gamma()).map(|(l, g)| l * l / g);
     let sum: f64 = gains.clone().sum();
     gains.fold(0.0, f64::max) / sum
 }

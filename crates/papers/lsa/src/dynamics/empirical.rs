@@ -63,8 +63,7 @@ impl Empirical {
         if features * features >= direct {
             return Ok(plain);
         }
-        let moments = FeatureMoments::summed(plain.dim, seen);
-        Ok(Empirical { dim: plain.dim, form: Form::Moments(moments) })
+        Ok(Empirical { dim: plain.dim, form: Form::Moments(FeatureMoments::summed(plain.dim, seen)) })
     }
 
     /// The loss over `count` prompts drawn from the law of `training`.
@@ -244,7 +243,6 @@ impl VectorField for Empirical {
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let gradient = self.gradient(&LsaWeights::of_slice(self.dim, x)).to_vec();
-        out.iter_mut().zip(&gradient).for_each(|(o, g)| *o = -g);
+        out.iter_mut().zip(&self.gradient(&LsaWeights::of_slice(self.dim, x)).to_vec()).for_each(|(o, g)| *o = -g);
     }
 }

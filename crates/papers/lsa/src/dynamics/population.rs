@@ -20,9 +20,8 @@ impl VectorField for Full<'_> {
     }
 }
 
-/// The same flow from weights with v = c = 0, which it preserves, in d + 2 coordinates instead of
-/// d² + 2d + 1: small enough for implicit methods at any d, which flows with a condition number
-/// of 1000 need.
+/// The same flow from weights with v = c = 0, which it preserves, in d + 2 coordinates instead of d² + 2d + 1: small
+/// enough for implicit methods at any d, which flows with a condition number of 1000 need.
 ///
 /// In principal axes, with $R = \Lambda\Gamma(uB)\Lambda - \Lambda^2$, $\dot B = -uR$ and $\dot u = -\langle R, B\rangle$. Off the
 /// diagonal the flow of B is linear: with $s(t) = \int_0^t u^2$ and $k_{ij} = \lambda_i\gamma_i\lambda_j$,
@@ -74,8 +73,7 @@ impl<'a> Reduced<'a> {
     /// Σ_{i≠j} k b² e^{-2ks} and its derivative by s.
     fn off_diagonal(&self, s: f64) -> (f64, f64) {
         let mut sums = (0.0, 0.0);
-        let alive = |(k, _): &&(f64, f64)| 2.0 * k * s < VANISHED;
-        for (k, b2) in self.decays.iter().filter(alive) {
+        for (k, b2) in self.decays.iter().filter(|(k, _): &&(f64, f64)| 2.0 * k * s < VANISHED) {
             let term = k * b2 * (-2.0 * k * s).exp();
             sums.0 += term;
             sums.1 -= 2.0 * k * term;
@@ -178,7 +176,6 @@ pub fn arrival(training: &Pretraining, start: &LsaWeights, gap: f64, until: f64)
         None => (&full, start.to_vec()),
     };
     let arrived = |x: &[f64]| training.excess(&weights(x)) - gap;
-    let flow = from_scale(Method::stiff(field.dim()), &from);
-    let path = flow.watched(field, &from, &[until], Watch::until(&arrived))?;
+    let path = from_scale(Method::stiff(field.dim()), &from).watched(field, &from, &[until], Watch::until(&arrived))?;
     Ok(Arrival { time: path.event.as_ref().map(|(t, _)| *t), weights: weights(path.end()), steps: path.steps })
 }

@@ -57,8 +57,7 @@ impl SoftmaxLoss {
             target[rows - 1] = prompt.answer;
             Example { query: context.column(columns - 1).to_owned(), context, target }
         };
-        let fits = prompts.iter().all(|p| !p.query.is_empty());
-        require_shape(fits, "query", 0, "at least one component")?;
+        require_shape(prompts.iter().all(|p| !p.query.is_empty()), "query", 0, "at least one component")?;
         let examples: Vec<Example> = prompts.iter().map(example).collect();
         Ok(SoftmaxLoss {
             prompts: dynamics::Prompts::new(&[Attention::Softmax], &examples)?,
@@ -83,8 +82,7 @@ impl SoftmaxLoss {
 
     /// Gradient $\nabla\hat L$ at `weights`, both in the axes of the data.
     pub fn gradient(&self, weights: &LsaWeights) -> LsaWeights {
-        let layer = layer(weights);
-        let (_, slope) = gradient_of(Attention::Softmax, &self.prompts, &layer, &self.indices);
+        let (_, slope) = gradient_of(Attention::Softmax, &self.prompts, &layer(weights), &self.indices);
         let (d, scale) = (self.inputs(), self.scale());
         LsaWeights {
             u: slope.pv[[d, d]] * scale,
@@ -107,7 +105,6 @@ impl VectorField for SoftmaxLoss {
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let gradient = self.gradient(&LsaWeights::of_slice(self.inputs(), x)).to_vec();
-        out.iter_mut().zip(&gradient).for_each(|(o, g)| *o = -g);
+        out.iter_mut().zip(&self.gradient(&LsaWeights::of_slice(self.inputs(), x)).to_vec()).for_each(|(o, g)| *o = -g);
     }
 }

@@ -21,12 +21,10 @@ pub(super) fn data<const N: usize>(values: [(&str, Value); N]) -> Map<String, Va
     values.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }
 
-/// Λ with eigenvalues log-spaced from 1 to 1/condition. The axes do not matter: flow and risk
-/// are the same in all.
+/// Λ with eigenvalues log-spaced from 1 to 1/condition. The axes do not matter: flow and risk are the same in all.
 pub(super) fn covariance(d: usize, condition: f64) -> Result<Covariance> {
     let last = d.saturating_sub(1).max(1) as f64;
-    let value = |i: usize| condition.powf(-(i as f64) / last);
-    Covariance::diagonal(&(0..d).map(value).collect::<Vec<_>>())
+    Covariance::diagonal(&(0..d).map(|i: usize| condition.powf(-(i as f64) / last)).collect::<Vec<_>>())
 }
 
 /// The first time at which a flow is shown.
@@ -50,8 +48,7 @@ pub(super) fn cell(part: &str, values: impl IntoIterator<Item = (String, Value)>
 /// A numerical failure in a cell, with the cell and the settings that its trials have in common; any other
 /// error as it is.
 pub(super) fn named(error: Error, experiment: &str, cell: &Params, settings: &[(&str, f64)]) -> Error {
-    let settings = settings.iter();
-    let settings: Vec<String> = settings.map(|(name, x)| format!("{name} = {}", number(*x))).collect();
+    let settings: Vec<String> = settings.iter().map(|(name, x)| format!("{name} = {}", number(*x))).collect();
     let cell = pairs(cell.as_json());
     error.during(format!("{experiment} ({cell}; {})", settings.join(", ")))
 }
@@ -65,8 +62,7 @@ pub(super) fn condition(name: &str, value: &impl Numbers) -> Result<()> {
     }
 }
 
-/// The theorem's initial weights with a normal Θ, in principal axes, whose directions it does not
-/// prefer.
+/// The theorem's initial weights with a normal Θ, in principal axes, whose directions it does not prefer.
 pub(super) fn start(d: usize, scale: f64, streams: &Streams) -> Result<LsaWeights> {
     LsaWeights::theorem(scale, normal_matrix(d, d, &mut streams.part("theta", 0)).view())
 }
@@ -110,10 +106,8 @@ pub(super) fn slope_label(
     let samples = (0..draws).map(sample).collect::<Result<Vec<Vec<f64>>>>()?;
     match log_log_slope_of_means(&x, &samples, LEVEL) {
         Ok(e) => {
-            let digits = (2..4).find(|d| 0.5 * (e.high - e.low) >= 10_f64.powi(-d));
-            let digits = digits.unwrap_or(4) as usize;
-            let shown = |x: f64| format!("{x:.digits$}").replace('-', "−");
-            let [value, low, high] = [e.value, e.low, e.high].map(shown);
+            let digits = (2..4).find(|d| 0.5 * (e.high - e.low) >= 10_f64.powi(-d)).unwrap_or(4) as usize;
+            let [value, low, high] = [e.value, e.low, e.high].map(|x: f64| format!("{x:.digits$}").replace('-', "−"));
             Ok(Some(format!("{value} [{low}, {high}]")))
         }
         Err(Error::Shape { .. } | Error::Invalid { .. }) => Ok(None),

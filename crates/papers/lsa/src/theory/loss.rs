@@ -12,10 +12,9 @@ impl Pretraining {
     /// Loss gap $L - \min L = \frac12\langle D, \Lambda\Gamma D\Lambda\rangle + \frac12\mathbb E(\text{even})^2$, without the
     /// cancellation of a difference. In principal axes.
     ///
-    /// Not every stationary point has excess 0. All weights 0 is one; and where $u = 0$, $B = 0$ and
-    /// $vc^T$ is the best matrix of rank one, the odd part gains from growing $uB$ only at the second
-    /// order, at which the even part costs: for small N that is a strict local minimum
-    /// (`lsa.local_minimum`).
+    /// Not every stationary point has excess 0. All weights 0 is one; and where $u = 0$, $B = 0$ and $vc^T$ is the best
+    /// matrix of rank one, the odd part gains from growing $uB$ only at the second order, at which the even part costs:
+    /// for small N that is a strict local minimum (`lsa.local_minimum`).
     pub fn excess(&self, weights: &LsaWeights) -> f64 {
         let (residual, mut product) = (self.residual(weights), weights.product());
         for (i, gamma) in self.gamma().iter().enumerate() {

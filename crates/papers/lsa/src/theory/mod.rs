@@ -53,10 +53,9 @@
 //!
 //! # Coordinates
 //!
-//! With $\Lambda = Q\,\mathrm{diag}(\lambda)\,Q^T$ the loss of $(v, u, B, c)$ is the loss for the diagonal
-//! covariance of $(Q^Tv, u, Q^TBQ, Q^Tc)$, and gradient flow commutes with this rotation. So
-//! everything here is computed in the principal axes of Λ, where a loss and its gradient cost
-//! O(d²); [`LsaWeights::rotated`] leads there and back.
+//! With $\Lambda = Q\,\mathrm{diag}(\lambda)\,Q^T$ the loss of $(v, u, B, c)$ is the loss for the diagonal covariance
+//! of $(Q^Tv, u, Q^TBQ, Q^Tc)$, and gradient flow commutes with this rotation. So everything here is computed in the
+//! principal axes of Λ, where a loss and its gradient cost O(d²); [`LsaWeights::rotated`] leads there and back.
 //!
 //! # What the flow conserves
 //!
@@ -77,13 +76,12 @@
 //!
 //! # Where else the flow can end
 //!
-//! With $v = c = 0$ the stationary points are those with $uR = 0$ and $\langle R, B\rangle = 0$: either
-//! $R = 0$, which is the global minimum, or $u = 0$ and $\langle\Lambda^2, B\rangle = 0$. At the latter the
-//! second derivative by u and along $B \parallel \Lambda^2$ has determinant $-\|\Lambda^2\|_F^2 < 0$: every one
-//! is a strict saddle, and $L$ on a trajectory, which stays bounded ($uB$ by L, $u^2 - \|B\|_F^2$ by
-//! conservation), converges by its being a polynomial. So from almost every start with $v = c = 0$ the
-//! flow reaches the global minimum, whatever the scale σ and the sign of B: the condition
-//! $\sigma^2\|\Gamma\|\sqrt d < 2$ is what the rate is proved from, not what convergence needs
+//! With $v = c = 0$ the stationary points are those with $uR = 0$ and $\langle R, B\rangle = 0$: either $R = 0$, which
+//! is the global minimum, or $u = 0$ and $\langle\Lambda^2, B\rangle = 0$. At the latter the second derivative by u and
+//! along $B \parallel \Lambda^2$ has determinant $-\|\Lambda^2\|_F^2 < 0$: every one is a strict saddle, and $L$ on a
+//! trajectory, which stays bounded ($uB$ by L, $u^2 - \|B\|_F^2$ by conservation), converges by its being a polynomial.
+//! So from almost every start with $v = c = 0$ the flow reaches the global minimum, whatever the scale σ and the sign
+//! of B: the condition $\sigma^2\|\Gamma\|\sqrt d < 2$ is what the rate is proved from, not what convergence needs
 //! (`lsa.any_start`). Near the origin $\dot u = \langle\Lambda^2, B\rangle$, $\dot B = u\Lambda^2$: weights of size σ
 //! grow at the rate $\|\Lambda^2\|_F$, and the loss stays on a plateau for a time
 //! $\ln(1/\sigma)/\|\Lambda^2\|_F + O(1)$ (`lsa.plateau`). Only weights 0, and a set of measure 0 such as
@@ -177,9 +175,8 @@ impl Pretraining {
         0.5 * (self.covariance.trace() + self.noise_var)
     }
 
-    /// Weights $u$ and $B$ to which the flow with conserved $u^2 - \|B\|_F^2$ = `conserved` and u > 0
-    /// tends: $u^2 = \frac12(I + \sqrt{I^2 + 4\|\Gamma^{-1}\|_F^2})$, and $B = \Gamma^{-1}/u$. In
-    /// principal axes.
+    /// Weights $u$ and $B$ to which the flow with conserved $u^2 - \|B\|_F^2$ = `conserved` and u > 0 tends:
+    /// $u^2 = \frac12(I + \sqrt{I^2 + 4\|\Gamma^{-1}\|_F^2})$, and $B = \Gamma^{-1}/u$. In principal axes.
     pub fn limit(&self, conserved: f64) -> LsaWeights {
         let norm2: f64 = self.gamma.iter().map(|g| g.powi(-2)).sum();
         let u = positive_root(conserved, norm2).sqrt();
@@ -189,9 +186,8 @@ impl Pretraining {
         limit
     }
 
-    /// Constant c > 0 with $\|\nabla L\|^2 \ge c\,(L - \min L)$ all along the flow from `start`, as derived in
-    /// [the module](self); None where the derivation says nothing: v or c not 0, or a start no
-    /// better than predicting 0.
+    /// Constant c > 0 with $\|\nabla L\|^2 \ge c\,(L - \min L)$ all along the flow from `start`, as derived in [the
+    /// module](self); None where the derivation says nothing: v or c not 0, or a start no better than predicting 0.
     pub fn pl_constant(&self, start: &LsaWeights) -> Option<f64> {
         if start.v.iter().chain(&start.c).any(|x| *x != 0.0) {
             return None;
@@ -205,8 +201,7 @@ impl Pretraining {
         let u2 = positive_root(start.conserved(), gain * gain / square);
         let least = |a: f64, b: f64| a.min(b);
         let lambda = values.iter().copied().fold(f64::INFINITY, least);
-        let products = values.iter().zip(&self.gamma).map(|(l, g)| l * g);
-        Some(2.0 * u2 * lambda * products.fold(f64::INFINITY, least))
+        Some(2.0 * u2 * lambda * values.iter().zip(&self.gamma).map(|(l, g)| l * g).fold(f64::INFINITY, least))
     }
 
     /// L(0) - L(A) = ⟨A, Λ²⟩ - ½⟨A, ΛΓAΛ⟩ for v = c = 0, without the cancellation of a difference of losses:

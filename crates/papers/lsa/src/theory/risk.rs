@@ -125,8 +125,7 @@ impl Target {
                 require_shape(good, "form", form.dim(), format!("a finite symmetric ({d}, {d}) matrix"))
             }
             Target::Index { task, .. } if task.iter().all(|x| *x == 0.0) => {
-                let allowed = "must be a task that is not 0, under a nonlinear target";
-                Err(Error::invalid("task", "0", allowed))
+                Err(Error::invalid("task", "0", "must be a task that is not 0, under a nonlinear target"))
             }
             _ => Ok(()),
         }
@@ -142,8 +141,7 @@ impl Target {
         }
     }
 
-    /// The moments of (x, y) for x ~ N(0, Λ) and label noise of variance `noise_var`, by Isserlis'
-    /// theorem.
+    /// The moments of (x, y) for x ~ N(0, Λ) and label noise of variance `noise_var`, by Isserlis' theorem.
     pub fn moments(&self, covariance: &Covariance, noise_var: f64) -> LabelMoments {
         let l = covariance.matrix();
         let la = l.dot(self.task());
@@ -221,8 +219,7 @@ impl Risk {
 
 /// a = Λ_t⁻¹r and the risk of the best linear predictor.
 fn best_linear(test: &Covariance, moments: &LabelMoments) -> (Array1<f64>, f64) {
-    let inverse = test.with_values(&test.values().mapv(|l| 1.0 / l));
-    let a = inverse.dot(&moments.correlation);
+    let a = test.with_values(&test.values().mapv(|l| 1.0 / l)).dot(&moments.correlation);
     let best = moments.square - a.dot(&moments.correlation);
     // A linear noiseless target leaves only rounding of E y².
     (a, best.max(0.0))

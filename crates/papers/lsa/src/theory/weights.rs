@@ -117,8 +117,7 @@ impl LsaWeights {
         pv + kq
     }
 
-    /// The weights in the axes that are the columns of Q (d, d): $(u, Q^Tv, Q^Tc, Q^TBQ)$. With
-    /// Qᵀ for Q, back.
+    /// The weights in the axes that are the columns of Q (d, d): $(u, Q^Tv, Q^Tc, Q^TBQ)$. With Qᵀ for Q, back.
     pub fn rotated(&self, axes: ArrayView2<f64>) -> LsaWeights {
         LsaWeights {
             u: self.u,

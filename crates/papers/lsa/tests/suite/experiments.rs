@@ -13,8 +13,7 @@ use attnlab_lsa::theory::{Covariance, Pretraining};
 const IDS: [&str; 2] = ["lsa_flow", "lsa_training"];
 
 fn entry(id: &str) -> Entry {
-    let catalogue = Catalogue::new().with(attnlab_lsa::room());
-    *catalogue.experiment(id).unwrap()
+    *Catalogue::new().with(attnlab_lsa::room()).experiment(id).unwrap()
 }
 
 /// Settings of a second or two at most.
@@ -44,19 +43,16 @@ fn run(experiment: &dyn Experiment) -> Vec<Row> {
 }
 
 fn of_part<'a>(rows: &'a [Row], part: &str) -> Vec<&'a Row> {
-    let is = |row: &&Row| row.word("part").unwrap() == part;
-    rows.iter().filter(is).collect()
+    rows.iter().filter(|row: &&Row| row.word("part").unwrap() == part).collect()
 }
 
 #[test]
 fn rows_and_figures_do_not_depend_on_how_they_were_made() {
     for id in IDS {
-        let folder = tempfile::tempdir().unwrap();
-        let (_, figures) = assert_reproducible(&*small(id), SEED, folder.path());
+        let (_, figures) = assert_reproducible(&*small(id), SEED, tempfile::tempdir().unwrap().path());
         // Every panel shows something.
         for panel in figures.iter().flat_map(|f| &f.panels) {
-            let points = panel.series.iter().map(|s| s.points.len()).sum::<usize>();
-            assert!(points > 1, "{id}: {}", panel.title);
+            assert!(panel.series.iter().map(|s| s.points.len()).sum::<usize>() > 1, "{id}: {}", panel.title);
         }
     }
 }
@@ -67,8 +63,7 @@ fn rows_of_the_flow_say_what_the_theory_says() {
     for row in of_part(&rows, "flow") {
         let gaps = row.series("gap").unwrap();
         // Below, rounding.
-        let falls = |w: &[f64]| w[1] <= w[0] || w[1] < 1e-25;
-        assert!(gaps.windows(2).all(falls), "{gaps:?}");
+        assert!(gaps.windows(2).all(|w: &[f64]| w[1] <= w[0] || w[1] < 1e-25), "{gaps:?}");
         let distance = row.series("distance").unwrap();
         assert!(*distance.last().unwrap() < 1e-6, "{distance:?}");
         assert!(row.number("drift").unwrap() < 1e-8);
@@ -78,8 +73,7 @@ fn rows_of_the_flow_say_what_the_theory_says() {
     let descents = of_part(&rows, "descent");
     let drift = |eta: f64| {
         let is = |r: &&&Row| r.parameter("eta").unwrap() == eta;
-        let of = |r: &&Row| r.number("drift").unwrap();
-        descents.iter().filter(is).map(of).sum::<f64>()
+        descents.iter().filter(is).map(|r: &&Row| r.number("drift").unwrap()).sum::<f64>()
     };
     // In proportion to the step size.
     let ratio = drift(0.3) / drift(0.1);
@@ -87,10 +81,8 @@ fn rows_of_the_flow_say_what_the_theory_says() {
     assert!(descents.iter().all(|r| r.number("flow_drift").unwrap() < 1e-8));
     // Excess risk at M = ∞ falls like 1/N².
     let limits = of_part(&rows, "limit");
-    let excess = |n: f64| {
-        let is = |r: &&&Row| r.parameter("N").unwrap() == n;
-        limits.iter().find(is).unwrap().number("excess").unwrap()
-    };
+    let excess =
+        |n: f64| limits.iter().find(|r: &&&Row| r.parameter("N").unwrap() == n).unwrap().number("excess").unwrap();
     let ratio = excess(100.0) / excess(1000.0);
     assert!((80.0..101.0).contains(&ratio), "{ratio}");
 }
@@ -150,16 +142,14 @@ fn descent_that_diverges_is_drawn_and_other_failures_are_errors() {
     };
     let streams = Streams::new(0, "lsa_flow", 0, 0);
     let experiment = with("").unwrap();
-    let large = experiment.trial(&cell(&*experiment, "descent", "eta", 5.0), &streams);
-    let large = large.unwrap();
+    let large = experiment.trial(&cell(&*experiment, "descent", "eta", 5.0), &streams).unwrap();
     assert_eq!(large["drift"], "inf");
     assert!(large["gap"].as_array().unwrap().iter().all(|x| x == "inf"));
     let last = large["flow_gap"].as_array().unwrap().last().unwrap();
     assert!(last.as_f64().unwrap() < 0.1, "{last}");
     // From such weights the flow is too fast for its explicit method.
     let experiment = with("scale = 1e30").unwrap();
-    let error = experiment.trial(&cell(&*experiment, "descent", "eta", 0.1), &streams);
-    let error = error.unwrap_err();
+    let error = experiment.trial(&cell(&*experiment, "descent", "eta", 0.1), &streams).unwrap_err();
     assert!(matches!(error, Error::NotConverged(_)), "{error:?}");
     let text = error.to_string();
     for named in ["lsa_flow (part = descent, eta = 0.1;", "dim = 3", "context = 12", "scale = 1e30"] {
@@ -169,10 +159,7 @@ fn descent_that_diverges_is_drawn_and_other_failures_are_errors() {
 
 #[test]
 fn settings_and_claims_understand_both_names_of_n() {
-    let configured = |set: &str| {
-        let set = set.parse().unwrap();
-        entry("lsa.flow").configure(false, None, &set)
-    };
+    let configured = |set: &str| entry("lsa.flow").configure(false, None, &set.parse().unwrap());
     let settings = configured("N = 17").unwrap().settings();
     assert_eq!(settings, configured("context = 17").unwrap().settings());
     assert_eq!(settings["context"], 17);

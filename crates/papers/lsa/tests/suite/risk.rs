@@ -44,6 +44,17 @@ fn moments_of_targets_are_those_of_draws() {
     }
 }
 
+/// Mean squared error of a layer over this many prompts, with its standard error.
+fn measured(layer: &SingleHead, prompts: &RegressionPrompts, count: u32, seed: u64) -> (f64, f64) {
+    let mut rng = streams(seed).part("prompts", 0);
+    let error = |_| {
+        let prompt = prompts.draw(&mut rng);
+        (layer.predict(prompt.tokens().view()).unwrap() - prompt.answer).powi(2)
+    };
+    let errors: Array1<f64> = (0..count).map(error).collect();
+    (errors.mean().unwrap(), errors.std(1.0) / f64::from(count).sqrt())
+}
+
 /// A query with its own covariance: the risk through the operator, and the other draws unchanged.
 #[test]
 fn shift_of_the_query() {
@@ -66,14 +77,7 @@ fn shift_of_the_query() {
     assert!(before.query != after.query);
     let (w_pv, w_kq) = training.limit(0.0).rotated(training.covariance().axes().t()).matrices();
     let layer = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: 6.0 };
-    let mut rng = streams(6).part("prompts", 0);
-    let errors: Array1<f64> = (0..60_000)
-        .map(|_| {
-            let prompt = prompts.draw(&mut rng);
-            (layer.predict(prompt.tokens().view()).unwrap() - prompt.answer).powi(2)
-        })
-        .collect();
-    let (mean, spread) = (errors.mean().unwrap(), errors.std(1.0) / 60_000_f64.sqrt());
+    let (mean, spread) = measured(&layer, &prompts, 60_000, 6);
     let law = |covariance| target.moments(covariance, 0.1);
     let (m, q) = (law(training.covariance()), law(&query));
     let of = |covariance, moments| Law { covariance, moments };
@@ -106,19 +110,9 @@ fn risk_of_the_operator() {
         noise_var: 0.1,
     };
     prompts.validate().unwrap();
-    let limit = training.limit(0.0).rotated(training.covariance().axes().t());
-    let (w_pv, w_kq) = limit.matrices();
+    let (w_pv, w_kq) = training.limit(0.0).rotated(training.covariance().axes().t()).matrices();
     let layer = SingleHead { w_pv, w_kq, phi: Linear.into(), rho: m as f64 };
-    let mut rng = streams(5).part("prompts", 0);
-    let count = 40_000;
-    let errors: Array1<f64> = (0..count)
-        .map(|_| {
-            let prompt = prompts.draw(&mut rng);
-            (layer.predict(prompt.tokens().view()).unwrap() - prompt.answer).powi(2)
-        })
-        .collect();
-    let mean = errors.mean().unwrap();
-    let spread = errors.std(1.0) / (count as f64).sqrt();
+    let (mean, spread) = measured(&layer, &prompts, 40_000, 5);
     let expected = risk(&training, &test, &target.moments(&test, 0.1), Some(m)).total();
     assert!((mean - expected).abs() < 4.0 * spread, "{mean} ± {spread}, {expected}");
 }

@@ -4,7 +4,6 @@ use attnlab_core::linalg::{haar_basis, normal_matrix};
 use attnlab_core::rng::Streams;
 use attnlab_lsa::theory::{Covariance, LsaWeights};
 
-/// The streams of these tests.
 pub fn streams(seed: u64) -> Streams {
     Streams::new(seed, "tests/lsa", 0, 0)
 }
@@ -12,8 +11,7 @@ pub fn streams(seed: u64) -> Streams {
 /// Λ on random axes with these eigenvalues.
 pub fn covariance(values: &[f64], seed: u64) -> Covariance {
     let d = values.len();
-    let axes = haar_basis(d, d, &mut streams(seed).part("axes", 0)).unwrap();
-    Covariance::with_axes(values, axes).unwrap()
+    Covariance::with_axes(values, haar_basis(d, d, &mut streams(seed).part("axes", 0)).unwrap()).unwrap()
 }
 
 /// Normal weights of this standard deviation.

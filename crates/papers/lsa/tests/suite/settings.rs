@@ -26,10 +26,7 @@ fn time_is_estimated() {
         ("notes.residual", json!({"tokens": 10_000, "dim": 4096})),
     ] {
         let claim = catalogue.claim(id).unwrap();
-        let seconds = |set: &Value| {
-            let params = Params::resolve(&claim.schema(), set.as_object().unwrap()).unwrap();
-            claim.seconds(&params)
-        };
+        let seconds = |set: &Value| claim.seconds(&Params::resolve(&claim.schema(), set.as_object().unwrap()).unwrap());
         assert!(seconds(&set) > 1.0, "{id}: {}", seconds(&set));
         assert!(seconds(&json!({})) < 0.3, "{id}: {}", seconds(&json!({})));
     }

@@ -17,8 +17,7 @@ fn drawn(training: &Pretraining, count: usize, seed: u64) -> Vec<RegressionPromp
 #[test]
 fn softmax_is_the_operator_s() {
     let (d, n) = (3, 5);
-    let training = Pretraining::new(covariance(&[1.0, 0.5, 2.0], 4), n, 0.2).unwrap();
-    let prompts = drawn(&training, 40, 4);
+    let prompts = drawn(&Pretraining::new(covariance(&[1.0, 0.5, 2.0], 4), n, 0.2).unwrap(), 40, 4);
     let w = weights(d, 0.7, 4);
     let (w_pv, w_kq) = w.matrices();
     let layer = SingleHead { w_pv, w_kq, phi: Softmax.into(), rho: 1.0 };
@@ -51,10 +50,8 @@ fn softmax_trains() {
     let mut seen = vec![];
     let mut look = |_: f64, x: &[f64]| seen.push(loss.loss(&LsaWeights::of_slice(2, x)));
     let flow = Flow::new(Method::Bdf).within(1e-6);
-    let watch = Watch::steps(&mut look);
-    flow.watched(&loss, &start.to_vec(), &[50.0], watch).unwrap();
-    let falls = |w: &[f64]| w[1] <= w[0] * (1.0 + 1e-6);
-    assert!(seen.windows(2).all(falls) && seen[seen.len() - 1] < 0.8 * seen[0]);
+    flow.watched(&loss, &start.to_vec(), &[50.0], Watch::steps(&mut look)).unwrap();
+    assert!(seen.windows(2).all(|w: &[f64]| w[1] <= w[0] * (1.0 + 1e-6)) && seen[seen.len() - 1] < 0.8 * seen[0]);
     let other = Pretraining::new(covariance(&[1.0, 0.5], 1), 9, 0.0).unwrap();
     let mixed = [drawn(&training, 1, 1), drawn(&other, 1, 1)].concat();
     assert!(SoftmaxLoss::new(&mixed).unwrap_err().to_string().contains("shape"));

@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 
 fn evaluate(id: &str, set: Value) -> attnlab_core::error::Result<Value> {
     let set = set.as_object().unwrap().clone();
-    let catalogue = Catalogue::new().with(attnlab_lsa::room());
-    Ok(catalogue.formula(id)?.evaluate(&set)?.value)
+    Ok(Catalogue::new().with(attnlab_lsa::room()).formula(id)?.evaluate(&set)?.value)
 }
 
 /// numpy: L = [[2, .5, 0], [.5, 1, -.2], [0, -.2, .5]], N = 7, M = 11, a = (1, -2, .5), noise .3;
@@ -55,14 +54,12 @@ fn closed_forms_are_numpy_s() {
     };
     near("lsa.risk", noisy(test.clone()), 1.7759726966363443);
     near("lsa.minimum", noisy(base), 0.9987493307564737);
-    let parts = evaluate("lsa.risk_parts", test).unwrap();
-    let sum: f64 = parts.as_array().unwrap().iter().filter_map(Value::as_f64).sum();
+    let sum: f64 = evaluate("lsa.risk_parts", test).unwrap().as_array().unwrap().iter().filter_map(Value::as_f64).sum();
     assert!((sum - 1.695850325635074).abs() < 1e-13);
     for (c, expected) in
         [(0.5, 1.1376985397355057), (1.0, 0.7939638350125326), (2.0, 0.2712127486142062), (4.0, 32.147710262969426)]
     {
-        let set = json!({"covariance": covariance, "N": 7, "task": task, "scale": c});
-        near("lsa.shift", set, expected);
+        near("lsa.shift", json!({"covariance": covariance, "N": 7, "task": task, "scale": c}), expected);
     }
 }
 
@@ -137,8 +134,7 @@ proptest! {
         let (w_pv, w_kq) = w.matrices();
         prop_assert_eq!(&LsaWeights::of_matrices(w_pv.view(), w_kq.view()).unwrap(), &w);
         let axes = haar_basis(d, d, &mut streams(seed).part("axes", 1)).unwrap();
-        let back = w.rotated(axes.view()).rotated(axes.t()).to_vec();
-        for (a, b) in back.iter().zip(w.to_vec()) {
+        for (a, b) in w.rotated(axes.view()).rotated(axes.t()).to_vec().iter().zip(w.to_vec()) {
             prop_assert!((a - b).abs() < 1e-13);
         }
     }
@@ -167,8 +163,7 @@ fn weights_and_operator_agree() {
         let b = prompt.inputs.dot(&prompt.labels) / n as f64;
         let s = prompt.labels.dot(&prompt.labels) / n as f64;
         let examples_and_labels = tokens.slice(s![.., ..n]);
-        let query = prompt.query.view().insert_axis(Axis(1));
-        let direct = w.predictions(examples_and_labels, query, n as f64)[0];
+        let direct = w.predictions(examples_and_labels, prompt.query.view().insert_axis(Axis(1)), n as f64)[0];
         assert!((prediction - direct).abs() < 1e-12 * (1.0 + prediction.abs()));
         let odd = b.dot(&w.product().dot(&prompt.query));
         let second = (examples + outer / n as f64).dot(&w.v);
@@ -199,12 +194,10 @@ fn weights_and_operator_agree() {
 #[test]
 fn reduced_flow_is_the_full_flow() {
     let training = Pretraining::new(covariance(&[1.0, 0.6, 0.3], 3), 6, 0.1).unwrap();
-    let theta = normal_matrix(3, 3, &mut streams(3).part("theta", 0));
-    let start = LsaWeights::theorem(0.2, theta.view()).unwrap();
+    let start = LsaWeights::theorem(0.2, normal_matrix(3, 3, &mut streams(3).part("theta", 0)).view()).unwrap();
     let reduced = Reduced::new(&training, &start).unwrap();
     let times = [0.5, 3.0, 20.0];
-    let full = Flow::new(Method::Tsit45).within(1e-12);
-    let full = full.run(&Full(&training), &start.to_vec(), &times).unwrap();
+    let full = Flow::new(Method::Tsit45).within(1e-12).run(&Full(&training), &start.to_vec(), &times).unwrap();
     for method in Method::ALL {
         let path = Flow::new(method).run(&reduced, &reduced.start(), &times).unwrap();
         for (a, b) in path.states.iter().zip(&full.states) {
@@ -247,8 +240,7 @@ fn reduced_derivative_is_exact() {
     }
 }
 
-/// The reduced flow, which is the full one from the theorem's initial weights, at d = 200 and condition
-/// number 1000.
+/// The reduced flow, which is the full one from the theorem's initial weights, at d = 200 and condition number 1000.
 #[test]
 fn the_reduced_flow_reaches_the_limit_in_200_dimensions() {
     let d = 200;
@@ -256,8 +248,7 @@ fn the_reduced_flow_reaches_the_limit_in_200_dimensions() {
     let training = Pretraining::new(Covariance::diagonal(&values).unwrap(), 400, 0.0).unwrap();
     let start = LsaWeights::theorem(0.1, Array2::eye(d).view()).unwrap();
     let flow = Reduced::new(&training, &start).unwrap();
-    let until = 40.0 * training.lifetime();
-    let path = Flow::new(Method::Bdf).run(&flow, &flow.start(), &[until]).unwrap();
+    let path = Flow::new(Method::Bdf).run(&flow, &flow.start(), &[40.0 * training.lifetime()]).unwrap();
     let end = flow.weights(path.end());
     let limit = training.limit(start.conserved());
     let gap = (end.product() - limit.product()).iter().fold(0.0_f64, |m, x| m.max(x.abs()));

@@ -11,8 +11,7 @@ fn claim(id: &str) -> ClaimTest {
 /// "The gradient vanishes" at weights 0, and the ratio "falls a hundredfold for each tenfold step".
 #[test]
 fn the_ratio_on_the_way_to_weights_0() {
-    let claim = claim("lsa.pl_printed");
-    for draw in claim.draws(json!({ "weights": "anywhere" }), None) {
+    for draw in claim("lsa.pl_printed").draws(json!({ "weights": "anywhere" }), None) {
         assert_eq!(number(draw.witness(), "ratio_at_weights_0"), 0.0);
         let ratios = numbers(draw.witness(), "ratio_at_scales_shrinking_tenfold");
         for pair in ratios.windows(2) {
@@ -38,10 +37,7 @@ fn the_risk_with_the_printed_powers() {
 #[test]
 fn the_column_sums_of_the_displays() {
     let claim = claim("notes.attention_columns");
-    let sums = |display: &str| {
-        let draws = claim.draws(json!({ "display": display }), None);
-        numbers(draws[0].witness(), "sums")
-    };
+    let sums = |display: &str| numbers(claim.draws(json!({ "display": display }), None)[0].witness(), "sums");
     let span = |display: &str| {
         let (low, high) =
             sums(display).into_iter().fold((f64::INFINITY, 0.0_f64), |(low, high), x| (low.min(x), high.max(x)));

@@ -54,14 +54,11 @@ impl Claim for Stored {
 
     fn validate(&self, params: &Params) -> Result<()> {
         let n = self.capacity(params)?.patterns();
-        if n <= MOST {
-            return Ok(());
-        }
         // The promise grows without bound towards β M² = 0 too.
         let advice = if strength(params) < 1.0 { "a larger beta" } else { "fewer dimensions or a smaller K" };
         let allowed =
             format!("must be such that {MOST} patterns are promised at most; here there are {n:.2e}. Take {advice}");
-        Err(Error::invalid(BETA.name, params.get(BETA), allowed))
+        require(n <= MOST, BETA.name, params.get(BETA), allowed)
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {

@@ -40,8 +40,7 @@ impl Claim for Descent {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (patterns, query) = with_query(params, params.get(AWAY), streams)?;
-        let memory = DenseMemory::new(patterns.view(), 1.0, params.get(BETA))?;
-        Ok(self.energies(&memory, query.view(), length(params)))
+        Ok(self.energies(&DenseMemory::new(patterns.view(), 1.0, params.get(BETA))?, query.view(), length(params)))
     }
 
     fn takes(&self) -> &'static [ArraySpec] {

@@ -142,8 +142,7 @@ impl Claim for Retrieval {
 
 /// Computes the fixed point that updates reach from a pattern, by Newton's method at the end.
 fn fixed_point(memory: &DenseMemory, own: usize) -> Result<Array1<f64>> {
-    let reached = memory.minima_from(memory.context().column(own).insert_axis(Axis(1)))?;
-    Ok(reached.minima[0].state.clone())
+    Ok(memory.minima_from(memory.context().column(own).insert_axis(Axis(1)))?.minima[0].state.clone())
 }
 
 /// Computes it by updates alone where they converge fast: Newton's method takes d³ operations.

@@ -46,15 +46,12 @@ impl Claim for Threshold {
 
     fn validate(&self, params: &Params) -> Result<()> {
         let [_, high] = self.loads(params);
-        if high <= MOST {
-            return Ok(());
-        }
         let allowed = format!(
             "must leave {MOST} patterns at most; above the threshold at d = {} there are {high:.2e}. Take a smaller lambda, s \
              or d",
             params.get(DIM)
         );
-        Err(Error::invalid(LAMBDA.name, params.get(LAMBDA), allowed))
+        require(high <= MOST, LAMBDA.name, params.get(LAMBDA), allowed)
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
@@ -100,8 +97,7 @@ impl Claim for Threshold {
         Ok(Outcome::Event {
             holds: below < 1.0 && above > 1.0,
             witness: witness! {
-                "patterns_below" => low, "others_below" => below,
-                "patterns_above" => high, "others_above" => above,
+                "patterns_below" => low, "others_below" => below, "patterns_above" => high, "others_above" => above,
             },
         })
     }

@@ -9,8 +9,7 @@ use ndarray::Array1;
 /// Draws N patterns and returns the weights of the others at the first one, over its own.
 pub(super) fn others(d: usize, n: usize, kappa: f64, streams: &Streams) -> Result<Array1<f64>> {
     let unit = uniform(d, n, 1.0, &mut streams.part("patterns", 0))?;
-    let cosines = unit.t().dot(&unit.column(0));
-    Ok(cosines.iter().skip(1).map(|u| (kappa * (u - 1.0)).exp()).collect())
+    Ok(unit.t().dot(&unit.column(0)).iter().skip(1).map(|u| (kappa * (u - 1.0)).exp()).collect())
 }
 
 /// Estimates the processor time (s) of [`others`].

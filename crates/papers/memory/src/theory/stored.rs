@@ -52,10 +52,8 @@ pub fn storage(patterns: ArrayView2<f64>, beta: f64) -> Result<Storage> {
         return Ok(Storage::All);
     }
     let reached = DenseMemory::new(patterns, 1.0, beta)?.minima_from(patterns)?;
-    Ok(match reached.minima.iter().any(|minimum| minimum.starts > 1) {
-        true => Storage::NotAll("two patterns have one fixed point"),
-        false => Storage::Unknown,
-    })
+    let merged = reached.minima.iter().any(|minimum| minimum.starts > 1);
+    Ok(if merged { Storage::NotAll("two patterns have one fixed point") } else { Storage::Unknown })
 }
 
 /// Number of radii that are tried for a ball, each half of the one before.

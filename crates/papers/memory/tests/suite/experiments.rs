@@ -11,8 +11,7 @@ fn contractions_store_one_pattern_and_strong_memories_many() {
     let small = "trials = 3\ndims = [4]\nstrengths = [0.02, 0.9, 2.0, 30.0]\nmost = 40";
     let experiment = catalogue.experiment("memory_slack").unwrap();
     let experiment = experiment.configure(true, None, &small.parse().unwrap()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let (rows, figures) = assert_reproducible(&*experiment, 5, folder.path());
+    let (rows, figures) = assert_reproducible(&*experiment, 5, tempfile::tempdir().unwrap().path());
     assert_eq!(figures.len(), 1);
     assert!(figure::svg(&figures[0]).unwrap().contains("promised"));
     for row in &rows {

@@ -17,14 +17,12 @@ use std::sync::Arc;
 
 /// Computes the outputs of the heads side by side (batch, tokens, d).
 pub(super) fn heads(projected: Tensor<3>, settings: &Arc<HeadSettings>) -> Tensor<3> {
-    let projected = projected.into_dispatch();
-    Tensor::from_dispatch(Dispatch::fused_heads(projected, settings.clone()))
+    Tensor::from_dispatch(Dispatch::fused_heads(projected.into_dispatch(), settings.clone()))
 }
 
 /// Computes the weights (batch, head, query, key), without derivatives.
 pub(super) fn weights(projected: Tensor<3>, settings: &Arc<HeadSettings>) -> Tensor<4> {
-    let projected = projected.into_dispatch();
-    Tensor::from_dispatch(Dispatch::head_weights(projected, settings.clone()))
+    Tensor::from_dispatch(Dispatch::head_weights(projected.into_dispatch(), settings.clone()))
 }
 
 #[backend_extension(Flex, Autodiff)]
@@ -52,10 +50,7 @@ impl<C: CheckpointStrategy> FusedAttention for Autodiff<Flex, C> {
         let projected = projected.to_contiguous();
         let (heads, statistics) = at_type_of!(projected, forward(&projected, &settings));
         match FusedStep.prepare::<C>([node]).compute_bound().stateful() {
-            OpsKind::Tracked(prepared) => {
-                let state = Kept { projected, statistics, settings };
-                prepared.finish(state, heads)
-            }
+            OpsKind::Tracked(prepared) => prepared.finish(Kept { projected, statistics, settings }, heads),
             OpsKind::UnTracked(prepared) => prepared.finish(heads),
         }
     }
@@ -65,7 +60,6 @@ impl<C: CheckpointStrategy> FusedAttention for Autodiff<Flex, C> {
     }
 }
 
-/// The backward pass of the fused operation.
 #[derive(Debug)]
 struct FusedStep;
 
@@ -134,16 +128,14 @@ impl Sizes {
             }
             let values = views.split_off(2 * self.heads);
             let keys = views.split_off(self.heads);
-            let parts = views.into_iter().zip(keys).zip(values);
-            parts.map(|((q, k), v)| HeadGradient::Separate([q, k, v])).collect()
+            views.into_iter().zip(keys).zip(values).map(|((q, k), v)| HeadGradient::Separate([q, k, v])).collect()
         };
         sequences.flat_map(of_sequence).collect()
     }
 
     /// Returns a part of head `i`, counted through all sequences.
     fn part<'a, T>(&self, view: &ArrayView4<'a, T>, i: usize, part: usize) -> ArrayView2<'a, T> {
-        let sequence = (*view).index_axis_move(Axis(0), i / self.heads);
-        sequence.index_axis_move(Axis(0), part * self.heads + i % self.heads)
+        (*view).index_axis_move(Axis(0), i / self.heads).index_axis_move(Axis(0), part * self.heads + i % self.heads)
     }
 
     fn head<'a, T>(&self, view: &ArrayView4<'a, T>, i: usize) -> Head<'a, T> {
@@ -169,8 +161,7 @@ fn forward<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> (FlexT
     let view = sizes.view(values::<T>(projected), sizes.parts);
     let mut out = vec![T::zero(); sizes.batch * sizes.tokens * sizes.width()];
     let mut statistics = vec![T::zero(); 2 * sizes.batch * sizes.heads * sizes.tokens];
-    let outs = sizes.split(&mut out, 1).into_iter().flatten();
-    let outs: Vec<_> = outs.collect();
+    let outs: Vec<_> = sizes.split(&mut out, 1).into_iter().flatten().collect();
     let (pairs, _) = statistics.as_chunks_mut::<2>();
     let tasks = outs.into_par_iter().zip(pairs.par_chunks_mut(sizes.tokens.max(1)));
     tasks.enumerate().for_each_init(Scratch::default, |scratch, (i, (out, statistics))| {
@@ -185,8 +176,7 @@ fn weights_of<T: Number>(projected: &FlexTensor, settings: &HeadSettings) -> Fle
     let view = sizes.view(values::<T>(projected), sizes.parts);
     let (count, n) = (sizes.batch * sizes.heads, sizes.tokens);
     let mut out = vec![T::zero(); count * n * n];
-    let tasks = out.par_chunks_mut((n * n).max(1)).enumerate();
-    tasks.for_each_init(Scratch::default, |scratch, (i, out)| {
+    out.par_chunks_mut((n * n).max(1)).enumerate().for_each_init(Scratch::default, |scratch, (i, out)| {
         kernel::weights(sizes.head(&view, i), settings, scratch, out);
     });
     tensor(out, [sizes.batch, sizes.heads, n, n])
@@ -201,8 +191,7 @@ fn derivatives<T: Number>(state: &Kept, slope: &FlexTensor) -> FlexTensor {
     let (statistics, _) = values::<T>(&state.statistics).as_chunks::<2>();
     let width = sizes.parts * sizes.width();
     let mut out = vec![T::zero(); sizes.batch * sizes.tokens * width];
-    let tasks = sizes.gradients(&mut out).into_par_iter().enumerate();
-    tasks.for_each_init(Scratch::default, |scratch, (i, gradient)| {
+    sizes.gradients(&mut out).into_par_iter().enumerate().for_each_init(Scratch::default, |scratch, (i, gradient)| {
         let (head, slope) = (sizes.head(&view, i), sizes.part(&slopes, i, 0));
         let statistics = &statistics[i * sizes.tokens..(i + 1) * sizes.tokens];
         kernel::backward(head, settings, scratch, slope, statistics, gradient);

@@ -1,5 +1,4 @@
-//! Attention as a graph of burn's primitive operations: for every device, and the reference of the fused
-//! operation.
+//! Attention as a graph of burn's primitive operations: for every device, and the reference of the fused operation.
 
 use super::kernel::TINY;
 use super::{HeadSettings, ROTARY};
@@ -7,8 +6,7 @@ use crate::model::config::ModelConfig;
 use crate::model::device::ComputeDevice;
 use burn::tensor::{Tensor, activation};
 
-/// Score of a masked token. Its weight is exactly 0, in f32 too, and unlike -∞ it gives no NaN when
-/// multiplied by zero.
+/// Score of a masked token. Its weight is exactly 0, in f32 too, and unlike -∞ it gives no NaN when multiplied by zero.
 const HIDDEN: f64 = -1e9;
 
 /// Mask and rotations on the device.
@@ -32,10 +30,7 @@ impl Tables {
                 let (position, j) = (i / p, (i % p) % (p / 2));
                 position as f64 * ROTARY.powf(-2.0 * j as f64 / p as f64)
             };
-            let table = |f: fn(f64) -> f64| {
-                let values = (0..n * p).map(|i| f(angle(i))).collect();
-                device.tensor(values, [1, 1, n, p])
-            };
+            let table = |f: fn(f64) -> f64| device.tensor((0..n * p).map(|i| f(angle(i))).collect(), [1, 1, n, p]);
             (table(f64::cos), table(f64::sin))
         });
         Tables { mask, rotation }
@@ -46,8 +41,7 @@ impl Tables {
         let Some((cos, sin)) = &self.rotation else { return y };
         let [_, _, _, p] = y.dims();
         let (low, high) = (y.clone().narrow(3, 0, p / 2), y.clone().narrow(3, p / 2, p / 2));
-        let turned = Tensor::cat(vec![high.neg(), low], 3);
-        y * cos.clone() + turned * sin.clone()
+        y * cos.clone() + Tensor::cat(vec![high.neg(), low], 3) * sin.clone()
     }
 }
 

@@ -15,8 +15,7 @@ pub(super) const BLOCK: usize = 32;
 /// Number added to the squared length of a query, so that the derivative at zero is finite.
 pub(super) const TINY: f64 = 1e-20;
 
-/// Queries, keys and values (tokens, p) of a head: three views of the projected tokens, or three times the
-/// same view.
+/// Queries, keys and values (tokens, p) of a head: three views of the projected tokens, or three times the same view.
 #[derive(Clone, Copy)]
 pub(super) struct Head<'a, T> {
     pub(super) query: ArrayView2<'a, T>,
@@ -32,7 +31,6 @@ pub(super) enum HeadGradient<'a, T> {
     Separate([ArrayViewMut2<'a, T>; 3]),
 }
 
-/// Buffers of a thread.
 #[derive(Default)]
 pub(super) struct Scratch<T> {
     /// Queries as the scores use them: of unit length if the form says so, turned, times the scale.
@@ -105,8 +103,7 @@ pub(super) fn weights<T: Exp>(head: Head<T>, settings: &HeadSettings, scratch: &
     }
 }
 
-/// Computes the derivatives of a head from those of its output, `slope` (tokens, p), and the statistics of
-/// [`forward`].
+/// Computes the derivatives of a head from those of its output, `slope` (tokens, p), and the statistics of [`forward`].
 pub(super) fn backward<T: Exp>(
     head: Head<T>,
     settings: &HeadSettings,
@@ -126,8 +123,7 @@ pub(super) fn backward<T: Exp>(
     for (start, end, keys) in blocks(&head, settings) {
         let count = end - start;
         let Scratch { query, key, value, scores, rows, gradients: [of_query, of_key, of_value], .. } = scratch;
-        // Q above dO: their products with keys and values are the scores above the derivatives of the
-        // weights.
+        // Q above dO: their products with keys and values are the scores above the derivatives of the weights.
         let rows = filled(rows, 2 * count * p);
         rows[..count * p].copy_from_slice(&query[start * p..end * p]);
         let slopes = slope.slice(ndarray::s![start..end, ..]);
@@ -147,8 +143,7 @@ pub(super) fn backward<T: Exp>(
         let (above, below) = (matrix(above, count, keys), matrix(below, count, keys));
         multiply(above, key, false, &mut of_query[start * p..end * p]);
         if joint {
-            let stacked = matrix(scores, 2 * count, keys);
-            multiply(stacked.t(), matrix(rows, 2 * count, p), true, &mut of_key[..keys * p]);
+            multiply(matrix(scores, 2 * count, keys).t(), matrix(rows, 2 * count, p), true, &mut of_key[..keys * p]);
         } else {
             let (queries, slopes) = rows.split_at(count * p);
             multiply(above.t(), matrix(queries, count, p), true, &mut of_key[..keys * p]);
@@ -189,8 +184,7 @@ impl<T: Exp> Scratch<T> {
     fn score(&mut self, start: usize, end: usize, keys: usize, p: usize) {
         let scores = filled(&mut self.scores, (end - start) * keys);
         let queries = matrix(&self.query[start * p..end * p], end - start, p);
-        let key = matrix(&self.key[..keys * p], keys, p);
-        multiply(queries, key.t(), false, scores);
+        multiply(queries, matrix(&self.key[..keys * p], keys, p).t(), false, scores);
     }
 
     /// Takes the derivatives back through scale, rotation and unit length, and adds those of one projection.
@@ -254,8 +248,7 @@ fn softmax_terms<T: Exp>(
         #[inline(always)]
         || {
             for (i, statistics) in statistics.iter_mut().enumerate() {
-                let row = &mut scores[i * keys..(i + 1) * keys];
-                let seen = hide(row, (settings.visible)(start + i, n));
+                let seen = hide(&mut scores[i * keys..(i + 1) * keys], (settings.visible)(start + i, n));
                 let max = largest(seen);
                 let sum = exp_shifted(seen, max);
                 *statistics = if seen.is_empty() { [T::zero(); 2] } else { [max, sum.recip()] };

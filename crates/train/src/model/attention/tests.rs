@@ -3,6 +3,7 @@
 use super::{Attention, HeadSettings, Rotation, fused, graph};
 use crate::model::{AttentionForm, ComputeDevice, ModelConfig, Positions, preset};
 use attnlab_core::rng::Streams;
+use attnlab_lab::prelude::iproduct;
 use burn::tensor::Tensor;
 use proptest::prelude::*;
 use rand::RngExt;
@@ -11,18 +12,12 @@ use std::sync::Arc;
 /// Every form of attention that a configuration can have, with heads of dimension `p`.
 fn forms(heads: usize, p: usize) -> Vec<ModelConfig> {
     let mssa = |i: usize| AttentionForm::Mssa { normalise_queries: i / 2 == 1, scaled: i % 2 == 1 };
-    let mut configs = vec![];
-    for attention in (0..4).map(mssa).chain([AttentionForm::Mhsa]) {
-        for causal in [false, true] {
-            // Rotations turn pairs.
-            let odd = p % 2 == 1;
-            for positions in [Positions::None, Positions::Rotary].into_iter().take(if odd { 1 } else { 2 }) {
-                let sizes = ModelConfig { heads, width: heads * p, ..preset("icl-aot-mssa").unwrap() };
-                configs.push(ModelConfig { attention, causal, positions, ..sizes });
-            }
-        }
-    }
-    configs
+    // Rotations turn pairs.
+    let positions = [Positions::None, Positions::Rotary].into_iter().take(if p % 2 == 1 { 1 } else { 2 });
+    let sizes = ModelConfig { heads, width: heads * p, ..preset("icl-aot-mssa").unwrap() };
+    iproduct!((0..4).map(mssa).chain([AttentionForm::Mhsa]), [false, true], positions)
+        .map(|(attention, causal, positions)| ModelConfig { attention, causal, positions, ..sizes.clone() })
+        .collect()
 }
 
 fn label(config: &ModelConfig) -> String {
@@ -49,8 +44,7 @@ fn values<const D: usize>(x: Tensor<D>) -> Vec<f64> {
 /// Computes Σ mix · heads, some function of all outputs.
 fn mixed(heads: Tensor<3>, device: &ComputeDevice) -> Tensor<1> {
     let shape = heads.dims();
-    let mix = device.tensor(numbers("mix", shape.iter().product()), shape);
-    (heads * mix).sum()
+    (heads * device.tensor(numbers("mix", shape.iter().product()), shape)).sum()
 }
 
 /// Returns outputs, weights, and derivatives of [`mixed`].
@@ -69,6 +63,11 @@ fn apart(values: &[f64], expected: &[f64]) -> f64 {
     let largest = |x: f64, y: f64| if y.abs() <= x { x } else { y.abs() };
     let size = expected.iter().copied().fold(0.0, largest);
     values.iter().zip(expected).map(|(a, b)| a - b).fold(0.0, largest) / (1.0 + size)
+}
+
+/// Decides whether each list is [`apart`] from the expected one by less than `rounding`.
+fn close(lists: &[Vec<f64>], expected: &[Vec<f64>], rounding: f64) -> bool {
+    lists.iter().zip(expected).all(|(values, expected)| apart(values, expected) < rounding)
 }
 
 /// Returns the derivatives of a number with respect to `y`.
@@ -93,14 +92,8 @@ fn fused_attention_is_the_graph() {
         for config in forms(3, sizes[2]) {
             let what = format!("{}, {sizes:?}", label(&config));
             let expected = results(&config, &graph, *sizes);
-            let fused = results(&config, &device, *sizes);
-            for (fused, expected) in fused.iter().zip(&expected) {
-                assert!(apart(fused, expected) < ROUNDING, "{what}");
-            }
-            let single = results(&config, &ComputeDevice::cpu(), *sizes);
-            for (single, expected) in single.iter().zip(&expected) {
-                assert!(apart(single, expected) < ROUNDING_F32, "{what}, f32");
-            }
+            assert!(close(&results(&config, &device, *sizes), &expected, ROUNDING), "{what}");
+            assert!(close(&results(&config, &ComputeDevice::cpu(), *sizes), &expected, ROUNDING_F32), "{what}, f32");
         }
     }
 }
@@ -119,24 +112,19 @@ fn derivatives_are_finite_differences() {
     for [batch, n, p] in SIZES.iter().copied() {
         for config in forms(2, p) {
             for masked in [false, true] {
-                let settings = Arc::new(match masked {
-                    true => with_masked_rows(&config, n),
-                    false => HeadSettings::new(&config, n),
-                });
+                let form = if masked { with_masked_rows } else { HeadSettings::new };
+                let settings = Arc::new(form(&config, n));
                 let y = projected(&device, &settings, [batch, n, p]);
                 let gradient = gradient(mixed(fused::heads(y.clone(), &settings), &device), y.clone());
                 let at = |direction: &[f64], h: f64| {
-                    let moved = values(y.clone()).into_iter().zip(direction);
-                    let moved = moved.map(|(y, d)| y + h * d).collect();
-                    let moved = device.tensor(moved, y.dims());
-                    mixed(fused::heads(moved, &settings), &device).into_scalar::<f64>()
+                    let moved = values(y.clone()).into_iter().zip(direction).map(|(y, d)| y + h * d).collect();
+                    mixed(fused::heads(device.tensor(moved, y.dims()), &settings), &device).into_scalar::<f64>()
                 };
                 let count = gradient.len();
                 let entry = |i: usize| (0..count).map(|j| f64::from(u8::from(i == j))).collect();
                 let directions: [Vec<f64>; 4] = [numbers("d", count), entry(0), entry(count / 2), entry(count - 1)];
                 for direction in directions {
-                    let slope = gradient.iter().zip(&direction);
-                    let slope: f64 = slope.map(|(g, d)| g * d).sum();
+                    let slope: f64 = gradient.iter().zip(&direction).map(|(g, d)| g * d).sum();
                     let difference = (at(&direction, h) - at(&direction, -h)) / (2.0 * h);
                     assert!(
                         (slope - difference).abs() < 1e-7 * (1.0 + difference.abs()),
@@ -215,18 +203,13 @@ fn views_are_read_by_their_strides() {
         let tables = graph::Tables::new(&settings, &device, 6, &config);
         let wide = settings.parts() * 8;
         let run = |fused: bool| {
-            let whole = device.tensor(numbers("wide", 3 * 8 * (wide + 2)), [8, 3, wide + 2]);
-            let whole = whole.autodiff().require_grad();
-            let cut = whole.clone().swap_dims(0, 1).narrow(1, 1, 6);
-            let cut = cut.narrow(2, 1, wide);
+            let whole = device.tensor(numbers("wide", 3 * 8 * (wide + 2)), [8, 3, wide + 2]).autodiff().require_grad();
+            let cut = whole.clone().swap_dims(0, 1).narrow(1, 1, 6).narrow(2, 1, wide);
             let out = if fused { fused::heads(cut, &settings) } else { graph::heads(cut, &settings, &tables) };
             let mut gradients = out.clone().sum().backward();
             [values(out), values(whole.grad_remove(&mut gradients).unwrap())]
         };
-        let (fused, expected) = (run(true), run(false));
-        for (fused, expected) in fused.iter().zip(&expected) {
-            assert!(apart(fused, expected) < ROUNDING, "{}", label(&config));
-        }
+        assert!(close(&run(true), &run(false), ROUNDING), "{}", label(&config));
     }
 }
 
@@ -238,8 +221,7 @@ fn large_scores_do_not_overflow() {
             let attention = Attention::new(&config, &device, 3);
             let parts = attention.settings.parts();
             let y = (0..6 * parts).map(|i| 90.0 * (i as f64 - 4.0)).collect();
-            let y = device.tensor(y, [1, 3, 2 * parts]);
-            let y = y.autodiff().require_grad();
+            let y = device.tensor(y, [1, 3, 2 * parts]).autodiff().require_grad();
             let heads = attention.heads(y.clone());
             let gradient = gradient(mixed(heads.clone(), &device), y);
             let mut values = values(heads).into_iter().chain(gradient);
@@ -278,8 +260,6 @@ proptest! {
         let device = ComputeDevice::cpu_f64();
         let fused = results(config, &device, [batch, n, p]);
         let expected = results(config, &device.unfused(), [batch, n, p]);
-        for (fused, expected) in fused.iter().zip(&expected) {
-            prop_assert!(apart(fused, expected) < ROUNDING, "{}", label(config));
-        }
+        prop_assert!(close(&fused, &expected, ROUNDING), "{}", label(config));
     }
 }

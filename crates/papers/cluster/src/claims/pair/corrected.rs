@@ -62,8 +62,7 @@ impl Claim for PairPath {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let Some(setting) = place(params, &mut streams.part("clusters", 0))? else { return Ok(no_room()) };
         let s = params.get(RESCALED);
-        let field = setting.field(params)?;
-        let path = flow().run(&field, &setting.state, &[s])?;
+        let path = flow().run(&setting.field(params)?, &setting.state, &[s])?;
         let start = params.get(ANGLE);
         // Equal masses have the speed 2.
         let claimed = pair::angle(start, 1.0, 1.0, 0.5 * self.faster * self.speed.of_masses(params) * s);

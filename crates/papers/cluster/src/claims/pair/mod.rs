@@ -63,7 +63,6 @@ pub(crate) fn cosine(state: &[f64], n: usize) -> f64 {
     dot / f64::sqrt(a * b)
 }
 
-/// Computes the angle of the pair.
 pub(crate) fn angle(state: &[f64], n: usize) -> f64 {
     cosine(state, n).clamp(-1.0, 1.0).acos()
 }
@@ -128,8 +127,7 @@ impl Setting {
     /// Makes the flow of the clusters in the rescaled time.
     pub(crate) fn field(&self, params: &Params) -> Result<Rescaled> {
         let beta = params.get(BETA);
-        let law = Particles::new(beta, Normalisation::Softmax).weighted(self.masses.clone());
-        let flow = law.flow(self.n, self.d)?;
+        let flow = Particles::new(beta, Normalisation::Softmax).weighted(self.masses.clone()).flow(self.n, self.d)?;
         Ok(Rescaled { flow, n: self.n, beta, start: params.get(ANGLE).cos() })
     }
 
@@ -157,7 +155,6 @@ fn room(params: &Params) -> Hypothesis {
     Hypothesis::new("room for the clusters", printed, share - 1.0)
 }
 
-/// Returns the same parameters with masses 1.
 fn equal_masses(params: &Params) -> Params {
     let given = params.as_json().iter().map(|(name, value)| (name.clone(), value.clone()));
     given.chain([MASS_I.is(1.0), MASS_J.is(1.0)]).collect()
@@ -180,8 +177,7 @@ fn left_out(params: &Params, end: f64, s: f64) -> f64 {
 #[cfg(test)]
 #[test]
 fn the_clusters_keep_their_gap() {
-    let set = serde_json::json!({});
-    let params = Params::resolve(&parameters(0.1, 0.3), set.as_object().unwrap()).unwrap();
+    let params = Params::resolve(&parameters(0.1, 0.3), serde_json::json!({}).as_object().unwrap()).unwrap();
     let mut rng = Streams::new(1, "pair", 0, 0).part("clusters", 0);
     let setting = place(&params, &mut rng).unwrap().unwrap();
     assert!((angle(&setting.state, setting.n) - 0.8).abs() < 1e-12);

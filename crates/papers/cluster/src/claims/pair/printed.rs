@@ -109,8 +109,7 @@ impl Claim for Masses {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let Some(setting) = place(params, &mut streams.part("clusters", 0))? else { return Ok(no_room()) };
         let s = params.get(RESCALED);
-        let field = setting.field(params)?;
-        let path = flow().run(&field, &setting.state, &[s])?;
+        let path = flow().run(&setting.field(params)?, &setting.state, &[s])?;
         let angle = angle(path.end(), setting.n);
         let printed = pair::angle(params.get(ANGLE), 1.0, 1.0, self.factor * s);
         Ok(Outcome::equal(angle, printed, CLOSE, witness! { "angle" => angle, "printed_angle" => printed }))
@@ -160,8 +159,7 @@ impl Claim for Contact {
     fn trial(&self, params: &Params, _streams: &Streams) -> Result<Outcome> {
         let start = params.get(ANGLE);
         let s = self.share * params.get(RESCALED);
-        let state = [1.0, start.cos(), 0.0, start.sin()];
-        let end = flow().within(1e-12).run(&Printed, &state, &[s])?;
+        let end = flow().within(1e-12).run(&Printed, &[1.0, start.cos(), 0.0, start.sin()], &[s])?;
         let x = end.end();
         // The chord keeps small angles, which the cosine rounds away.
         let angle = 2.0 * (0.5 * (x[0] - x[1]).hypot(x[2] - x[3])).min(1.0).asin();

@@ -30,13 +30,11 @@ impl Experiment for Collapse {
         let cell = |part: &str, n: usize, scale: f64, start: f64| {
             Params::from_iter([PART.is(part), TOKENS.is(n), SCALE.is(scale), START.is(start)])
         };
-        let mut cells = vec![];
-        for scale in &self.scales {
-            cells.extend(self.starts.iter().map(|start| cell("layers", self.tokens, *scale, *start)));
-        }
+        let grid = iproduct!(&self.scales, &self.starts);
+        let layers = grid.map(|(scale, start)| cell("layers", self.tokens, *scale, *start));
         let last = self.starts[self.starts.len() - 1];
-        cells.extend(self.contexts.iter().map(|n| cell("contexts", *n, self.scales[0], last)));
-        Ok(cells)
+        let contexts = self.contexts.iter().map(|n| cell("contexts", *n, self.scales[0], last));
+        Ok(layers.chain(contexts).collect())
     }
 
     /// "residual": norm ‖·‖_{1,∞} of the distance of the tokens from their mean, at the start and after every layer;

@@ -60,8 +60,7 @@ fn by_layer(settings: &Collapse, cells: &[&[Row]]) -> Result<Panel> {
             let bounds = cell.iter().map(printed).collect::<Result<Vec<Vec<f64>>>>()?;
             let points = along(layers.iter().copied(), &bounds, |values| tenths(values).value.into());
             let below = points.into_iter().filter(|point| point.y < 1.0).collect();
-            let label = format!("{}, bound", label(cell)?);
-            Ok(Series::predicted(label, colour, below).drawn(Stroke::Dotted).unlisted())
+            Ok(Series::predicted(format!("{}, bound", label(cell)?), colour, below).drawn(Stroke::Dotted).unlisted())
         })
         .map(|panel| panel.with(Series::key("printed bound", GREY, Stroke::Dotted)))
 }
@@ -70,8 +69,7 @@ fn after_one(cells: &[&[Row]]) -> Result<Panel> {
     let pairs = |cells: &[&[Row]]| -> Result<Vec<Point>> {
         let mut points = vec![];
         for row in cells.iter().copied().flatten() {
-            let residuals = row.series("residual")?;
-            points.extend(residuals.windows(2).map(|pair| Point::at(pair[0], pair[1])));
+            points.extend(row.series("residual")?.windows(2).map(|pair| Point::at(pair[0], pair[1])));
         }
         Ok(points)
     };
@@ -91,14 +89,12 @@ fn after_one(cells: &[&[Row]]) -> Result<Panel> {
 fn constants(cells: &[&[Row]]) -> Result<Panel> {
     let ratios = over(cells, TOKENS, |cell| {
         let (residuals, constants) = (lists(cell, "residual")?, lists(cell, "constant")?);
-        let ratios = residuals.iter().zip(&constants).map(|(r, c)| r[1] / (c[0] * r[0].powi(3)));
-        Ok(tenths(&ratios.collect::<Vec<_>>()))
+        Ok(tenths(&residuals.iter().zip(&constants).map(|(r, c)| r[1] / (c[0] * r[0].powi(3))).collect::<Vec<_>>()))
     })?;
     let slope = ratios.iter().map(|point| Point::at(point.x, ratios[0].y * ratios[0].x / point.x)).collect();
     let tick = |exponent, digit| (f64::from(digit) * 10_f64.powi(exponent), format!("{digit}×{}", power(exponent)));
     let ticks = (-8..0).flat_map(|exponent| [1, 2, 5].map(|digit| tick(exponent, digit)));
-    let y = Axis::log("constant / printed one").ticks_named(ticks);
-    Ok(Panel::new("the constant", Axis::log("tokens *n*"), y)
+    Ok(Panel::new("the constant", Axis::log("tokens *n*"), Axis::log("constant / printed one").ticks_named(ticks))
         .with_any(Series::predicted("slope −1", GREY, slope))
         .with(Series::bars("first layer", INK, ratios).with_interval(BAND)))
 }

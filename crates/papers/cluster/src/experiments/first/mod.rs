@@ -71,10 +71,8 @@ impl FirstClusters {
 
 impl Experiment for FirstClusters {
     fn cells(&self) -> Result<Vec<Params>> {
-        let cells = Normalisation::NAMES.iter().flat_map(|model| {
-            let cell = |beta: &f64| Params::from_iter([MODEL.is(*model), BETA.is(*beta), TOKENS.is(self.tokens)]);
-            self.betas.iter().map(cell)
-        });
+        let cells = iproduct!(Normalisation::NAMES, &self.betas)
+            .map(|(model, beta)| Params::from_iter([MODEL.is(model), BETA.is(*beta), TOKENS.is(self.tokens)]));
         Ok(cells.collect())
     }
 
@@ -90,10 +88,10 @@ impl Experiment for FirstClusters {
         for looks in (0..MOST_LOOKS).step_by(LOOKS) {
             let times: Vec<f64> = (1..=LOOKS).map(|i| LOOK * i as f64).collect();
             let path = flow.run(&field, &state, &times)?;
-            let counts = path.states.iter().map(|state| {
-                let tokens = of_state(state, n)?;
-                Ok(self.count(tokens.columns().into_iter().map(|x| x[1].atan2(x[0])), beta))
-            });
+            let counts = path
+                .states
+                .iter()
+                .map(|state| Ok(self.count(of_state(state, n)?.columns().into_iter().map(|x| x[1].atan2(x[0])), beta)));
             let counts: Vec<Option<usize>> = counts.collect::<Result<_>>()?;
             if let Some(first) = counts.iter().position(Option::is_some) {
                 count = counts[first].map_or(f64::NAN, |clusters| clusters as f64);

@@ -24,8 +24,7 @@ pub fn figures(settings: &FirstClusters, rows: &[Row]) -> Result<Vec<Figure>> {
     };
     let y = Axis::log("clusters").ticks_at(&[1.0, 2.0, 5.0, 10.0, 15.0]);
     let count = by_model("number of first clusters", y, "count")?.with_each(predictions(settings));
-    let y = Axis::linear("time × rate of the fastest mode");
-    let time = by_model("time of the count", y, "time")?;
+    let time = by_model("time of the count", Axis::linear("time × rate of the fastest mode"), "time")?;
     let FirstClusters { trials, tokens, tight, share, .. } = settings;
     Ok(vec![Figure::page(FirstClusters::NAME, FirstClusters::TITLE, 2, vec![count, time]).captioned(format!(
         "{tokens} uniform tokens on the circle. A group: tokens with gaps below {LINK} × 2*π*/√(2*β*); counted are groups \

@@ -34,10 +34,8 @@ impl LongContexts {
 
 impl Experiment for LongContexts {
     fn cells(&self) -> Result<Vec<Params>> {
-        let cells = self.contexts.iter().flat_map(|n| {
-            let cell = |gamma: &f64| Params::from_iter([TOKENS.is(*n), DIM.is(self.dim(*n)), GAMMA.is(*gamma)]);
-            self.gammas.iter().map(cell)
-        });
+        let cells = iproduct!(&self.contexts, &self.gammas)
+            .map(|(n, gamma)| Params::from_iter([TOKENS.is(*n), DIM.is(self.dim(*n)), GAMMA.is(*gamma)]));
         Ok(cells.collect())
     }
 
@@ -54,8 +52,7 @@ impl Experiment for LongContexts {
         let (mut own, mut between, mut input) = (vec![], vec![], vec![]);
         for i in (0..n).step_by((n / self.pairs).max(1)).take(self.pairs) {
             let (token, image) = (tokens.column(i), output.column(i));
-            let weights = (tokens.t().dot(&token) - 1.0).mapv(|cos| (beta * cos).exp());
-            own.push(1.0 / weights.sum());
+            own.push(1.0 / (tokens.t().dot(&token) - 1.0).mapv(|cos| (beta * cos).exp()).sum());
             between.push(cosine(image, output.column((i + n / 2) % n)));
             input.push(cosine(image, token));
         }

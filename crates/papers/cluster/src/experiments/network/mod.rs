@@ -99,19 +99,17 @@ impl OfNetwork {
             NormPlace::Before => LayerNorm::Pre,
             NormPlace::After => LayerNorm::Post,
         };
-        let law = Particles::new(beta, Normalisation::Softmax).masked(mask).normalised(place);
-        let field = law.flow(n, start.nrows())?;
+        let field =
+            Particles::new(beta, Normalisation::Softmax).masked(mask).normalised(place).flow(n, start.nrows())?;
         let times: Vec<f64> = (1..=a.layers).map(|block| self.time * block as f64).collect();
         let path = flow().within(TOLERANCE).run(&field, &to_state(start.view()), &times)?;
-        let states = path.states.iter().map(|state| of_state(state, n));
-        std::iter::once(Ok(start)).chain(states).collect()
+        std::iter::once(Ok(start)).chain(path.states.iter().map(|state| of_state(state, n))).collect()
     }
 }
 
 /// Returns tokens (n, n) with the inner products of tokens (d, n), coordinates in their span, in which the law keeps them.
 fn in_their_span(tokens: &Array2<f64>) -> Result<Array2<f64>> {
-    let gram = product(tokens.t(), tokens.view());
-    let (squares, vectors) = symmetric_eigen(gram.view())?;
+    let (squares, vectors) = symmetric_eigen(product(tokens.t(), tokens.view()).view())?;
     // Of dependent tokens rounding makes some squares negative.
     Ok((vectors * squares.mapv(|square| square.max(0.0).sqrt())).reversed_axes())
 }
@@ -130,8 +128,7 @@ impl Experiment for OfNetwork {
     fn ready(&self) -> Result<()> {
         for (name, path) in [("network", &self.network), ("text", &self.text)] {
             if path.as_os_str().is_empty() {
-                let allowed = format!("must be a path. Give it with --set {name}=PATH");
-                return Err(Error::invalid(name, "\"\"", allowed));
+                return Err(Error::invalid(name, "\"\"", format!("must be a path. Give it with --set {name}=PATH")));
             }
         }
         self.opened.files(self).map(drop)
@@ -157,14 +154,10 @@ impl Experiment for OfNetwork {
                 let others: Vec<u32> = (0..n as u32).collect();
                 self.shapes(&[uniform(architecture.width, n, &mut streams.part("tokens", 0))?], &others)
             }
-            "law" => {
-                let embedding = &streams_of(&files.network, ids)?[0];
-                self.shapes(&self.moved(embedding, cell.get(BETA), architecture)?, ids)
-            }
+            "law" => self.shapes(&self.moved(&streams_of(&files.network, ids)?[0], cell.get(BETA), architecture)?, ids),
             "untrained" => {
                 // One network with random weights for all windows.
-                let network = self.opened.untrained(&files.network, &streams.of_trial(0));
-                self.shapes(&streams_of(network, ids)?, ids)
+                self.shapes(&streams_of(self.opened.untrained(&files.network, &streams.of_trial(0)), ids)?, ids)
             }
             _ => self.shapes(&streams_of(&files.network, ids)?, ids),
         }
@@ -203,8 +196,7 @@ mod tests {
         for mask in [Mask::None, Mask::Causal] {
             let law = Particles::new(2.0, Normalisation::Softmax).masked(mask);
             let ends = [&tokens, &inside].map(|tokens| {
-                let field = law.flow(5, tokens.nrows()).unwrap();
-                let path = flow().run(&field, &to_state(tokens.view()), &[3.0]).unwrap();
+                let path = flow().run(&law.flow(5, tokens.nrows()).unwrap(), &to_state(tokens.view()), &[3.0]).unwrap();
                 cosines(of_state(path.end(), 5).unwrap().view()).unwrap()
             });
             let apart = (&ends[0] - &ends[1]).mapv(f64::abs).into_iter().fold(0.0, f64::max);

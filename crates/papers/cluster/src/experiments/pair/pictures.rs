@@ -36,8 +36,7 @@ fn path(settings: &ClosestPair, cells: &[&[Row]], name: &str, title: &str) -> Re
     };
     let [mass_i, mass_j] = settings.masses;
     let x = Axis::linear("rescaled time *s*").from_to(0.0, settings.until);
-    let y = Axis::linear("angle (radian)").from_to(0.0, 1.05 * settings.angle);
-    Ok(Panel::new(title, x, y)
+    Ok(Panel::new(title, x, Axis::linear("angle (radian)").from_to(0.0, 1.05 * settings.angle))
         .curves(cells, |colour, cell| {
             let mut points = vec![Point::at(0.0, settings.angle)];
             points.extend(band(cell, name, &times)?);
@@ -52,15 +51,13 @@ fn duration(settings: &ClosestPair, cells: &[&[Row]]) -> Result<Panel> {
     let limit = |[mass_i, mass_j]: [f64; 2]| 1.0 / (pair::speed(mass_i, mass_j) * settings.angle.sin().powi(2));
     let (low, high) = ends(settings.duration_betas.iter().copied());
     let exact = log_spaced(low, high, 60).into_iter().map(|beta| {
-        let time = pair::duration(beta, settings.angle, 0.5 * settings.angle, 1.0, 1.0);
-        Point::at(beta, time / limit([1.0, 1.0]))
+        Point::at(beta, pair::duration(beta, settings.angle, 0.5 * settings.angle, 1.0, 1.0) / limit([1.0, 1.0]))
     });
     Ok(Panel::new("duration", Axis::log("*β*"), Axis::linear("time / limit"))
         .ruled(Rule::horizontal("", 1.0))
         .curves(grouped(cells.iter().copied(), masses)?, |place, (masses, cells)| {
             let scaled = |cell: &[Row]| {
-                let times = numbers(cell, "time")?.into_iter().map(|time| time / limit(masses));
-                Ok(tenths(&times.collect::<Vec<_>>()))
+                Ok(tenths(&numbers(cell, "time")?.into_iter().map(|time| time / limit(masses)).collect::<Vec<_>>()))
             };
             let label = format!("mass ratio {}", settings.ratios[place]);
             Ok(Series::bars(label, place + 3, over(&cells, BETA, scaled)?).with_interval(BAND))

@@ -73,8 +73,8 @@ impl Experiment for Trajectories {
         let start = uniform(d, n, &mut streams.part("tokens", 0))?;
         let field = Particles::new(beta, Normalisation::Softmax).flow(n, d)?;
         // A gradient flow in another metric: real eigenvalues. Plateaus take few steps.
-        let flow = Flow::new(Method::Chebyshev).within(TOLERANCE);
-        let path = flow.run(&field, &to_state(start.view()), &self.times())?;
+        let path =
+            Flow::new(Method::Chebyshev).within(TOLERANCE).run(&field, &to_state(start.view()), &self.times())?;
         let (mut labels, mut counts, mut energies) = (vec![], vec![], vec![]);
         let (mut angles, mut heights) = (vec![], vec![]);
         for state in &path.states {

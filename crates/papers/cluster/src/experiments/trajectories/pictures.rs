@@ -135,10 +135,9 @@ fn sphere_paths(settings: &Trajectories, row: &Row) -> Result<Panel> {
         let places = angles.iter().zip(&heights).skip(token).step_by(n).take(plateau);
         path(token, *cluster, places.map(|(angle, height)| Point::at(*angle, *height)), |point| point.x)
     });
-    let ends = paths.clone().map(|path| {
-        let end = path.points.last().copied();
-        Series::marks("", path.colour, Marker::Circle, end.into_iter().collect())
-    });
+    let ends = paths
+        .clone()
+        .map(|path| Series::marks("", path.colour, Marker::Circle, path.points.last().copied().into_iter().collect()));
     let title = format!("paths on the sphere, *β* = {}", row.parameter(BETA.name)?);
     Ok(Panel::new(title, angle_axis(), Axis::linear("height").from_to(-1.0, 1.0)).with_each(paths).with_each(ends))
 }
@@ -167,8 +166,7 @@ fn counts(settings: &Trajectories, title: &str, cells: &[&[Row]]) -> Result<Pane
 }
 
 fn energies(settings: &Trajectories, title: &str, cells: &[&[Row]]) -> Result<Panel> {
-    let y = Axis::linear("energy").from_to(0.0, 1.05);
-    Panel::new(title, Axis::log(TIME), y).curves(cells, |_, cell| {
+    Panel::new(title, Axis::log(TIME), Axis::linear("energy").from_to(0.0, 1.05)).curves(cells, |_, cell| {
         let energy = points(&settings.times(), &cell[0].series("energy")?);
         Ok(Series::fitted(label(cell)?, palette(settings, cell)?, energy))
     })

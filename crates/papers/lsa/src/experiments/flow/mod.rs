@@ -102,8 +102,7 @@ impl LsaFlow {
     /// The times at which gradient descent is shown, from the largest step size on.
     fn descent_times(&self) -> Vec<f64> {
         let first = self.eta.iter().copied().fold(0.0, f64::max);
-        let time = |i: usize| first * (self.descent_until / first).powf(f64::from(i as u32) / 39.0);
-        (0..40).map(time).collect()
+        (0..40).map(|i: usize| first * (self.descent_until / first).powf(f64::from(i as u32) / 39.0)).collect()
     }
 }
 
@@ -123,29 +122,16 @@ impl Experiment for LsaFlow {
     /// One "part" each: "flow", "descent", "risk", "limit" (M → ∞), "shift", "softmax".
     fn cells(&self) -> Result<Vec<Params>> {
         let mut cells = vec![];
-        for condition in &self.conditions {
-            cells.push(cell("flow", [CONDITION.is(*condition)]));
-        }
-        for eta in &self.eta {
-            cells.push(cell("descent", [ETA.is(*eta)]));
-        }
+        cells.extend(self.conditions.iter().map(|condition| cell("flow", [CONDITION.is(*condition)])));
+        cells.extend(self.eta.iter().map(|eta| cell("descent", [ETA.is(*eta)])));
         for n in &self.contexts {
             cells.push(cell("limit", [CONTEXT.is(*n)]));
-            for m in &self.examples {
-                cells.push(cell("risk", [CONTEXT.is(*n), EXAMPLES.is(*m)]));
-            }
+            cells.extend(self.examples.iter().map(|m| cell("risk", [CONTEXT.is(*n), EXAMPLES.is(*m)])));
         }
-        for n in &self.shift_contexts {
-            for what in SHIFTS {
-                for c in &self.shift {
-                    let values = [SHIFTED.is(what), CONTEXT.is(*n), SHIFT.is(*c)];
-                    cells.push(cell("shift", values));
-                }
-            }
+        for (n, what, c) in iproduct!(&self.shift_contexts, SHIFTS, &self.shift) {
+            cells.push(cell("shift", [SHIFTED.is(what), CONTEXT.is(*n), SHIFT.is(*c)]));
         }
-        for n in &self.softmax_contexts {
-            cells.push(cell("softmax", [CONTEXT.is(*n)]));
-        }
+        cells.extend(self.softmax_contexts.iter().map(|n| cell("softmax", [CONTEXT.is(*n)])));
         Ok(cells)
     }
 

@@ -15,8 +15,7 @@ fn reduced<'a>(training: &'a Pretraining, start: &LsaWeights) -> Result<Reduced<
     Reduced::new(training, start).ok_or_else(|| Error::undefined(message))
 }
 
-/// The largest drift of the conserved quantity, relative to the squared norm of the weights at the
-/// limit.
+/// The largest drift of the conserved quantity, relative to the squared norm of the weights at the limit.
 fn relative_drift(training: &Pretraining, path: &Path) -> f64 {
     path.drifts.first().map_or(0.0, |d| d.largest / training.limit(d.start).norm2())
 }
@@ -40,8 +39,7 @@ pub fn flow(settings: &LsaFlow, condition: f64, streams: &Streams) -> Data {
     };
     let conserved = |x: &[f64]| vec![flow.weights(x).conserved()];
     let watch = Watch { event: None, conserved: Some(&conserved), step: Some(&mut look) };
-    let integrator = Flow::new(Method::Bdf);
-    let path = integrator.watched(&flow, &flow.start(), &times(settings.until, settings.points), watch)?;
+    let path = Flow::new(Method::Bdf).watched(&flow, &flow.start(), &times(settings.until, settings.points), watch)?;
     let weights: Vec<LsaWeights> = path.states.iter().map(|x| flow.weights(x)).collect();
     let gaps: Vec<f64> = weights.iter().map(|w| training.excess(w) / first).collect();
     let distances: Vec<f64> = weights.iter().map(|w| distance(&training, w)).collect();
@@ -61,8 +59,7 @@ pub fn flow(settings: &LsaFlow, condition: f64, streams: &Streams) -> Data {
 /// "gap" at the times of gradient descent, its "drift", and both of the flow from the same weights:
 /// "flow_gap", "flow_drift".
 pub fn descent(settings: &LsaFlow, eta: f64, streams: &Streams) -> Data {
-    let lambda = covariance(settings.dim, settings.descent_condition)?;
-    let training = Pretraining::new(lambda, settings.context, 0.0)?;
+    let training = Pretraining::new(covariance(settings.dim, settings.descent_condition)?, settings.context, 0.0)?;
     let start = start(settings.dim, settings.scale, streams)?;
     let (field, from, d) = (Full(&training), start.to_vec(), settings.dim);
     let first = training.excess(&start);
@@ -77,14 +74,10 @@ pub fn descent(settings: &LsaFlow, eta: f64, streams: &Streams) -> Data {
     // drawn as divergence. A failure of the flow below is an error.
     let (descended, drift, steps) = match descend(&field, &from, eta, &times, watch()) {
         Ok(path) => (gaps(&path), relative_drift(&training, &path), path.steps),
-        Err(Error::Diverged(_)) => {
-            let nowhere = store::series(&vec![f64::INFINITY; times.len()]);
-            (nowhere, f64::INFINITY, 0)
-        }
+        Err(Error::Diverged(_)) => (store::series(&vec![f64::INFINITY; times.len()]), f64::INFINITY, 0),
         Err(other) => return Err(other),
     };
-    let flow = Flow::new(Method::Tsit45).within(1e-12);
-    let flow = flow.watched(&field, &from, &times, watch())?;
+    let flow = Flow::new(Method::Tsit45).within(1e-12).watched(&field, &from, &times, watch())?;
     Ok(data([
         ("gap", descended),
         ("drift", store::number(drift)),
@@ -100,8 +93,7 @@ pub fn limit(settings: &LsaFlow, n: usize, streams: &Streams) -> Data {
     let training = settings.risk_training(n)?;
     let start = start(settings.dim, settings.scale, streams)?;
     let flow = reduced(&training, &start)?;
-    let path = Flow::new(Method::Bdf).run(&flow, &flow.start(), &[settings.until])?;
-    let weights = flow.weights(path.end());
+    let weights = flow.weights(Flow::new(Method::Bdf).run(&flow, &flow.start(), &[settings.until])?.end());
     // b̂ → Λa, and ŷ = b̂ᵀAx.
     let lambda = training.covariance().values();
     let test = settings.test(n, 1, "covariance", 1.0)?;
@@ -111,8 +103,7 @@ pub fn limit(settings: &LsaFlow, n: usize, streams: &Streams) -> Data {
     Ok(data([("excess", store::number(excess)), ("distance", store::number(distance(&training, &weights)))]))
 }
 
-/// "excess" risk over the best linear predictor, averaged over test prompts; the query is averaged
-/// exactly.
+/// "excess" risk over the best linear predictor, averaged over test prompts; the query is averaged exactly.
 pub fn risk(settings: &LsaFlow, test: &Test, streams: &Streams) -> Data {
     let prompts = RegressionPrompts {
         covariance: test.examples.clone(),
@@ -125,8 +116,7 @@ pub fn risk(settings: &LsaFlow, test: &Test, streams: &Streams) -> Data {
     let mut rng = streams.part("prompts", 0);
     let mut sum = 0.0;
     for _ in 0..settings.prompts {
-        let b = prompts.draw_correlation(&test.target, &mut rng);
-        let error = &(b / test.training.gamma()) - &best;
+        let error = &(prompts.draw_correlation(&test.target, &mut rng) / test.training.gamma()) - &best;
         sum += error.dot(&(&error * test.query.values()));
     }
     let excess = sum / settings.prompts as f64;

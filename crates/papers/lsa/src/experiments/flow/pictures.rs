@@ -86,8 +86,7 @@ fn predicted(settings: &LsaFlow, n: f64, m: Option<f64>) -> Result<(f64, f64)> {
     let count = m.map_or(usize::MAX, |m| m as usize);
     let test = settings.test(n as usize, count, "covariance", 1.0)?;
     let moments = test.target.moments(&test.examples, test.noise_var);
-    let printed = printed_risk(&test.training, &moments, count).excess();
-    Ok((test.predicted(m.is_none()).excess(), printed))
+    Ok((test.predicted(m.is_none()).excess(), printed_risk(&test.training, &moments, count).excess()))
 }
 
 const CORRECTED: &str = "corrected formula";
@@ -126,8 +125,7 @@ fn against_n(settings: &LsaFlow, cells: &[&[Row]], limits: &[&[Row]]) -> Result<
         Ok(last.y * (last.x / n).powi(2))
     })?;
     let mut label = "*M* = ∞".to_string();
-    let rates = &limits[limits.len().saturating_sub(3)..];
-    if let Some(slope) = slope_label(rates, CONTEXT, |row| row.number("excess"))? {
+    if let Some(slope) = slope_label(&limits[limits.len().saturating_sub(3)..], CONTEXT, |row| row.number("excess"))? {
         label += &format!(": slope {slope}");
     }
     let x = Axis::log("training examples *N*");
@@ -196,13 +194,11 @@ fn shift(settings: &LsaFlow, what: &str, cells: &[&[Row]]) -> Result<Panel> {
 
 fn softmax(settings: &LsaFlow, cells: &[&[Row]]) -> Result<Panel> {
     let minima = over(cells, CONTEXT, |cell| {
-        let n = cell[0].parameter(CONTEXT.name)?;
-        Ok(2.0 * settings.risk_training(n as usize)?.minimum())
+        Ok(2.0 * settings.risk_training(cell[0].parameter(CONTEXT.name)? as usize)?.minimum())
     })?;
     Panel::new("beside softmax attention", Axis::log("*N* = *M*"), Axis::log("risk, random tasks"))
         .with(Series::predicted("2 min *L*", INK, minima).drawn(Stroke::DashDotted))
         .curves(LAYERS, |_, (name, colour)| {
-            let risk = over(cells, CONTEXT, |cell| mean(cell, name))?;
-            Ok(bars(&format!("{name} attention"), colour, risk, INTERVAL))
+            Ok(bars(&format!("{name} attention"), colour, over(cells, CONTEXT, |cell| mean(cell, name))?, INTERVAL))
         })
 }

@@ -39,32 +39,21 @@ settings! {
 
 impl LsaTraining {
     fn training(&self) -> Result<Pretraining> {
-        let lambda = covariance(self.dim, self.condition)?;
-        Pretraining::new(lambda, self.context, self.noise_var)
+        Pretraining::new(covariance(self.dim, self.condition)?, self.context, self.noise_var)
     }
 }
 
 impl Experiment for LsaTraining {
     /// One "part" each: "population", "prompts", "softmax", "start" and "dense".
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        cells.push(cell("population", []));
-        for count in &self.prompts {
-            cells.push(cell("prompts", [CELL_BATCH.is(*count)]));
+        let mut cells = vec![cell("population", [])];
+        cells.extend(self.prompts.iter().map(|count| cell("prompts", [CELL_BATCH.is(*count)])));
+        cells.extend(self.softmax_prompts.iter().map(|count| cell("softmax", [CELL_BATCH.is(*count)])));
+        for (kind, scale) in iproduct!(&self.starts, &self.scales) {
+            cells.push(cell("start", [START.is(kind.as_str()), RELATIVE_SCALE.is(*scale)]));
         }
-        for count in &self.softmax_prompts {
-            cells.push(cell("softmax", [CELL_BATCH.is(*count)]));
-        }
-        for kind in &self.starts {
-            for scale in &self.scales {
-                let values = [START.is(kind.as_str()), RELATIVE_SCALE.is(*scale)];
-                cells.push(cell("start", values));
-            }
-        }
-        for scale in &self.dense_scales {
-            for n in &self.dense_contexts {
-                cells.push(cell("dense", [CONTEXT.is(*n), DENSE_SCALE.is(*scale)]));
-            }
+        for (scale, n) in iproduct!(&self.dense_scales, &self.dense_contexts) {
+            cells.push(cell("dense", [CONTEXT.is(*n), DENSE_SCALE.is(*scale)]));
         }
         Ok(cells)
     }

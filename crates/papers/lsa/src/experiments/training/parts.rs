@@ -41,8 +41,7 @@ pub fn population(settings: &LsaTraining, streams: &Streams) -> Data {
     Ok(trained(settings, &training, &Full(&training), streams)?.0)
 }
 
-/// The flow on the loss of B = `count` prompts; also that "loss" at the end and the "population"
-/// loss there.
+/// The flow on the loss of B = `count` prompts; also that "loss" at the end and the "population" loss there.
 pub fn prompts(settings: &LsaTraining, count: usize, streams: &Streams) -> Data {
     let training = settings.training()?;
     let loss = Empirical::draw(&training, count, &mut streams.part("prompts", 0))?;
@@ -124,8 +123,7 @@ pub fn start(settings: &LsaTraining, kind: &str, scale: f64, streams: &Streams) 
     ]))
 }
 
-/// Condition number of Λ and time of the flow from dense weights: at it every mode has rates above
-/// 0.01.
+/// Condition number of Λ and time of the flow from dense weights: at it every mode has rates above 0.01.
 const DENSE: (f64, f64) = (3.0, 2000.0);
 
 /// Numbers of flows from dense weights that have "reached" the global minimum and that are at rest
@@ -140,8 +138,7 @@ pub fn dense(settings: &LsaTraining, n: usize, scale: f64, streams: &Streams) ->
         let from = normal_matrix(1, LsaWeights::len_of(d), &mut rng) * scale;
         let from = from.into_raw_vec_and_offset().0;
         let flow = Flow::new(Method::Bdf).within(1e-8);
-        let path = flow.run(&Full(&training), &from, &[DENSE.1])?;
-        let end = LsaWeights::of_slice(d, path.end());
+        let end = LsaWeights::of_slice(d, flow.run(&Full(&training), &from, &[DENSE.1])?.end());
         let gap = training.excess(&end) / zero;
         // A ten-thousandth of the way: far below the gaps of the local minima.
         reached += usize::from(gap < 1e-4);

@@ -37,8 +37,7 @@ fn losses(settings: &LsaTraining, population: &[&[Row]], prompts: &[&[Row]]) -> 
     let y = Axis::log("(*L* − min *L*) / gap of weights 0").from_to(1e-6, 10.0);
     Panel::new("population loss on the way", Axis::log(TIME), y)
         .curves(prompts, |colour, cell| {
-            let label = format!("*B* = {}", cell[0].parameter(CELL_BATCH.name)?);
-            Ok(curve(label, colour, band(cell, "gap", &times)?))
+            Ok(curve(format!("*B* = {}", cell[0].parameter(CELL_BATCH.name)?), colour, band(cell, "gap", &times)?))
         })?
         .curves(population, |_, cell| Ok(curve("*B* = ∞", INK, band(cell, "gap", &times)?)))
 }
@@ -49,10 +48,8 @@ fn distances(prompts: &[&[Row]]) -> Result<Panel> {
         let last = points[points.len() - 1];
         Ok(last.y * (last.x / batch).sqrt())
     })?;
-    let label = match slope_label(prompts, CELL_BATCH, |row| row.number("distance"))? {
-        Some(slope) => format!("slope {slope}"),
-        None => "after training".to_string(),
-    };
+    let slope = slope_label(prompts, CELL_BATCH, |row| row.number("distance"))?;
+    let label = slope.map_or("after training".to_string(), |slope| format!("slope {slope}"));
     let y = Axis::log("‖*uB* + *vc*^{T} − *Γ*^{−1}‖ / ‖*Γ*^{−1}‖");
     Ok(Panel::new("distance to the limit", Axis::log("prompts *B*"), y)
         .with_any(Series::predicted("slope −1/2", GREY, line))

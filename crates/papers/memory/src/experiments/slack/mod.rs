@@ -36,11 +36,8 @@ fn numbers(most: usize) -> Vec<usize> {
 
 impl Experiment for MemorySlack {
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for d in &self.dims {
-            cells.extend(self.strengths.iter().map(|beta| Params::from_iter([DIM.is(*d), STRENGTH.is(*beta)])));
-        }
-        Ok(cells)
+        let cell = |(d, beta): (&usize, &f64)| Params::from_iter([DIM.is(*d), STRENGTH.is(*beta)]);
+        Ok(iproduct!(&self.dims, &self.strengths).map(cell).collect())
     }
 
     /// "stored": the largest number of patterns of one draw, in its order, before the first that is not certified; 1 where

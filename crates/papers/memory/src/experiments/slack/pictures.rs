@@ -32,10 +32,8 @@ fn of_dimension(settings: &MemorySlack, d: usize, cells: &[&[Row]]) -> Result<Pa
     let strengths = log_spaced(low, high, 201);
     // On the unit sphere K = 1/√(d − 1).
     let k = 1.0 / ((d - 1) as f64).sqrt();
-    let promised = strengths.iter().map(|beta| {
-        let capacity = Capacity::new(d, k, *beta, settings.p)?;
-        Ok(Point::at(*beta, capacity.ln_patterns.exp()))
-    });
+    let promised =
+        strengths.iter().map(|beta| Ok(Point::at(*beta, Capacity::new(d, k, *beta, settings.p)?.ln_patterns.exp())));
     let balanced = strengths.iter().map(|beta| Point::at(*beta, 1.0 + (-ln_mean(d, *beta)).exp()));
     let balanced = balanced.filter(|point| point.y <= highest);
     let mut lost = within(cells, "lost")?;
