@@ -129,7 +129,8 @@ fn run(commands: &str, folder: &Path, end: &Path) -> Output {
 /// with the feature gpu that it takes no software renderer.
 fn printed(output: &Output) -> Vec<String> {
     let [out, error] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).to_string());
-    out.lines().chain(error.lines().filter(|line| !line.contains(" steps, about "))).map(String::from).collect()
+    let of_the_machine = |line: &&str| line.contains(" steps, about ") || line.contains(": computing on the CPU");
+    out.lines().chain(error.lines().filter(|line| !of_the_machine(line))).map(String::from).collect()
 }
 
 /// Decides whether the printed lines are those that are shown.
