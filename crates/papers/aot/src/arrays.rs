@@ -1,11 +1,10 @@
 //! Arrays of activations in files: NumPy and safetensors, one array per layer.
 
-use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::input;
+use attnlab_lab::prelude::*;
 use attnlab_networks::{Checkpoint, npy};
 use ndarray::{Array2, Axis};
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Side of an array on which its tokens are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
@@ -58,15 +57,10 @@ impl Array {
         let matrix = layers.index_axis(Axis(0), layer.min(layers.len_of(Axis(0)) - 1));
         if let Some(((i, j), x)) = matrix.indexed_iter().find(|(_, x)| !x.is_finite()) {
             let name = format!("activations[{layer}, {i}, {j}]");
-            let allowed = format!("must be a finite number, in {}", self.path.display());
-            return Err(Error::invalid(name, x, allowed));
+            return Err(Error::invalid(name, x, format!("must be a finite number, in {}", self.path.display())));
         }
         Ok(matrix.to_owned())
     }
-}
-
-fn content(path: &Path, problem: String) -> Error {
-    Error::Content { path: path.to_path_buf(), problem }
 }
 
 /// Lists the arrays of some files, in their order: those of a safetensors file by their names, those of a NumPy file
@@ -80,7 +74,7 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
     for path in paths {
         if path.is_dir() {
             let problem = "must be a file of activations; a folder is a checkpoint".into();
-            return Err(content(path, problem));
+            return Err(Error::Content { path: path.clone(), problem });
         }
         input::note("activations", path);
         let file = Checkpoint::open(path)?;
@@ -95,14 +89,8 @@ pub fn list(paths: &[PathBuf], orientation: TokensAre) -> Result<Vec<Array>> {
             let mut add = |layer, (d, n): (usize, usize)| {
                 let expected = "at least one dimension and four tokens; is --tokens-are right?";
                 require_shape(d > 0 && n >= 4, &tensor, &shape, expected)?;
-                arrays.push(Array {
-                    name: String::new(),
-                    path: path.clone(),
-                    tensor: tensor.clone(),
-                    layer,
-                    shape: (d, n),
-                    hash: hash.clone(),
-                });
+                let (path, tensor, hash) = (path.clone(), tensor.clone(), hash.clone());
+                arrays.push(Array { name: String::new(), path, tensor, layer, shape: (d, n), hash });
                 Ok::<(), Error>(())
             };
             match shape[..] {
@@ -135,12 +123,8 @@ fn name(arrays: &[Array], i: usize) -> String {
         true => array.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         false => array.path.with_extension("").display().to_string(),
     };
-    let other = |a: &Array| a.path == array.path && a.tensor != array.tensor;
-    if arrays.iter().any(other) {
+    if arrays.iter().any(|a| a.path == array.path && a.tensor != array.tensor) {
         name.push_str(&format!(":{}", array.tensor));
     }
-    match array.layer {
-        Some(layer) => format!("{name}[{layer}]"),
-        None => name,
-    }
+    array.layer.map_or(name.clone(), |layer| format!("{name}[{layer}]"))
 }

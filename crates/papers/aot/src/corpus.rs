@@ -1,8 +1,7 @@
 //! Documents as tokens: each cut by a tokenizer, one after another, with an end-of-text token after each.
 
 use crate::evaluate::files::documents;
-use attnlab_core::error::{Error, Result};
-use attnlab_lab::run::memory;
+use attnlab_lab::prelude::*;
 use attnlab_networks::Tokenizer;
 use rayon::prelude::*;
 use std::path::Path;
@@ -53,10 +52,7 @@ impl Corpus {
         };
         let end = end.ok_or_else(|| {
             let allowed = format!("must be a token of {}; it ends every document", cutter.path().display());
-            let given = match end_of_text {
-                "" => END_OF_TEXT.join(", "),
-                name => name.to_string(),
-            };
+            let given = if end_of_text.is_empty() { END_OF_TEXT.join(", ") } else { end_of_text.to_string() };
             Error::invalid("end_of_text", given, allowed)
         })?;
         let documents = documents(text)?;

@@ -12,14 +12,10 @@ use crate::claims;
 use crate::claims::setting::mixture;
 use crate::quantities::SAMPLED_COLUMNS;
 use crate::theory::printed::delta_limit;
-use attnlab_core::error::{Error, Result, require};
-use attnlab_core::params::Params;
-use attnlab_core::rng::Streams;
-use attnlab_lab::claim::Claim;
-use attnlab_lab::run::memory;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::cell_name;
 use attnlab_theory::sample::{Bases, Draw, Mixture};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Relative position of the bases.
@@ -55,15 +51,9 @@ pub struct DrawOptions {
 impl Default for DrawOptions {
     /// Returns the defaults of `attnlab sample`.
     fn default() -> Self {
-        DrawOptions {
-            tokens: 2000,
-            clusters: 2,
-            dim: 100,
-            ambient: None,
-            delta: None,
-            relation: BasisRelation::Orthonormal,
-            coherence: None,
-        }
+        let (ambient, delta, coherence) = (None, None, None);
+        let relation = BasisRelation::Orthonormal;
+        DrawOptions { tokens: 2000, clusters: 2, dim: 100, ambient, delta, relation, coherence }
     }
 }
 
@@ -93,24 +83,18 @@ impl Planned {
                 return Err(Error::invalid("coherence", c, "must be a number in [0, 1)"));
             }
             (BasisRelation::Coherent, None) => {
-                let allowed = "must come with a coherence. Write --coherence C";
-                return Err(Error::invalid("relation", "coherent", allowed));
+                return Err(Error::invalid("relation", "coherent", "must come with a coherence. Write --coherence C"));
             }
             (_, Some(c)) => {
-                let allowed = "must come with --relation coherent";
-                return Err(Error::invalid("coherence", c, allowed));
+                return Err(Error::invalid("coherence", c, "must come with --relation coherent"));
             }
         };
         if options.relation == BasisRelation::Coherent {
             mixture.ambient = mixture.ambient.saturating_add(p);
         }
         mixture.ambient = options.ambient.map_or(mixture.ambient, |d| d as usize);
-        Ok(Planned {
-            mixture,
-            // The streams of `attnlab horizon`.
-            streams: Streams::new(seed, "aot.horizon", 0, 0),
-            origin: json!({ "seed": seed }),
-        })
+        // The streams of `attnlab horizon`.
+        Ok(Planned { mixture, streams: Streams::new(seed, "aot.horizon", 0, 0), origin: json!({ "seed": seed }) })
     }
 
     /// Plans the draw of a trial of a claim, at the parameters that the user `set`. Its trials must draw all
@@ -184,7 +168,6 @@ pub(crate) fn drawing_claim(id: &str) -> Result<Arc<dyn Claim>> {
     const DRAWING: [&str; 2] = ["aot.theorem1", "aot.theorem1_bounded"];
     let claim = claims::all().into_iter().find(|c| c.sheet().id == id && DRAWING.contains(&id));
     claim.ok_or_else(|| {
-        let allowed = format!("must be {}, whose trials draw tokens", DRAWING.join(" or "));
-        Error::invalid("claim", id, allowed)
+        Error::invalid("claim", id, format!("must be {}, whose trials draw tokens", DRAWING.join(" or ")))
     })
 }

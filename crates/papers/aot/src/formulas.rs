@@ -3,9 +3,8 @@
 use crate::quantities::*;
 use crate::theory::softmax::{self, Range};
 use crate::theory::{Horizon, printed, threshold};
-use attnlab_core::error::{Result, require};
-use attnlab_core::params::{Domain, Params, Quantity, Schema, Spec};
 use attnlab_lab::formula::Formula;
+use attnlab_lab::prelude::*;
 use serde_json::json;
 
 const HORIZON: &str = "AoT Theorem 1, pattern (30), derived in attnlab_aot::theory::horizon";
@@ -32,10 +31,7 @@ pub fn formulas() -> Vec<Formula> {
             doc: "number of exact updates before the pattern (30) has broken with this probability",
             source: HORIZON,
             schema: || horizon_schema(&[probability(), ETA.required()]),
-            value: |p| {
-                let updates = horizon(p)?.exact_updates(p.get(ETA), p.get(PROBABILITY))?;
-                Ok(updates.into())
-            },
+            value: |p| Ok(horizon(p)?.exact_updates(p.get(ETA), p.get(PROBABILITY))?.into()),
         },
         Formula {
             id: "aot.self_match_lambda",

@@ -3,10 +3,9 @@
 use crate::theory::Horizon as Law;
 use crate::unroll::{Data, Given};
 use attnlab_core::clock::Instant;
-use attnlab_core::error::{Error, Result, positive};
 use attnlab_core::linalg::{orthonormality_defect, product};
-use attnlab_core::rng::Streams;
-use attnlab_lab::run::{Progress, memory};
+use attnlab_lab::prelude::*;
+use attnlab_lab::run::Progress;
 use attnlab_theory::attention::horizon::{BreakKind, BrokenColumns, Horizon};
 use attnlab_theory::attention::streaming::horizon::weight_of_column;
 use attnlab_theory::attention::streaming::{Cpu, Machine};
@@ -14,7 +13,6 @@ use attnlab_theory::fit::DEFECT;
 use attnlab_theory::measure::{horizon_of_mixture_on, horizon_ticks_on, weight_in_draw};
 use attnlab_theory::sample::Mixture;
 use ndarray::{Array2, Axis};
-use serde::Serialize;
 
 /// Layers beyond the first broken one whose broken columns are counted: enough to see the collapse
 /// set in, while the bounds of the pass are still narrow.
@@ -32,8 +30,7 @@ pub fn bytes(tokens: usize, dim: usize) -> u64 {
 pub fn bytes_with_copies(tokens: u64, clusters: u64, dim: u64) -> u64 {
     // One head's coefficients in f32 and the copies, 8 p bytes of a column. Sums at twelve θ, maxima, scratch: some 400
     // bytes; 24 of bracket in every head.
-    let column = dim.saturating_mul(8).saturating_add(400);
-    let column = column.saturating_add(clusters.saturating_mul(24));
+    let column = dim.saturating_mul(8).saturating_add(400).saturating_add(clusters.saturating_mul(24));
     tokens.saturating_mul(column)
 }
 
@@ -140,20 +137,13 @@ pub fn horizon_on(
     let started = Instant::now();
     let streams = Streams::new(seed, "aot.horizon", 0, 0);
     progress.start("horizon", horizon_ticks_on(machine, mixture));
-    let tick = || progress.advance(1);
-    let horizon = horizon_of_mixture_on(machine, mixture, tau, &streams, &tick);
+    let horizon = horizon_of_mixture_on(machine, mixture, tau, &streams, &|| progress.advance(1));
     progress.finish();
     let horizon = horizon?;
 
     let weight = |head, at, theta| weight_in_draw(mixture, head, at, theta, &streams);
-    let measured = Measured {
-        counts: mixture.counts.clone(),
-        dims: mixture.dims.clone(),
-        source: (Some(mixture.delta), Some(seed)),
-        rates: (eta, tau),
-        started,
-        backend: machine.name(),
-    };
+    let (counts, dims, source) = (mixture.counts.clone(), mixture.dims.clone(), (Some(mixture.delta), Some(seed)));
+    let measured = Measured { counts, dims, source, rates: (eta, tau), started, backend: machine.name() };
     measured.report(&horizon, |place| place, weight)
 }
 
@@ -217,14 +207,8 @@ pub fn horizon_of_given(
     progress.finish();
     let horizon = Horizon { heads: heads? };
     let weight = |k: usize, at, theta| Ok(weight_of_column(head(k).view(), &cluster(k), at, theta));
-    let measured = Measured {
-        counts: counts.clone(),
-        dims: dims.clone(),
-        source: (None, None),
-        rates: (eta, tau),
-        started,
-        backend: machine.name(),
-    };
+    let (counts, source) = (counts.clone(), (None, None));
+    let measured = Measured { counts, dims, source, rates: (eta, tau), started, backend: machine.name() };
     measured.report(&horizon, |place| order[place], weight)
 }
 
@@ -249,14 +233,11 @@ impl Predicted {
         }
         let (n, k) = (report.counts.iter().sum(), report.counts.len());
         let law = Law::new(n, k, *report.dims.first()?, report.delta?, report.tau).ok()?;
-        let at = |probability| -> Option<(f64, u64)> {
-            let updates = law.exact_updates(report.eta, probability).ok()?;
-            Some((law.theta(probability).ok()?, updates))
-        };
-        let (low, median, high) = (at(0.05)?, at(0.5)?, at(0.95)?);
+        let theta = |probability| law.theta(probability).ok();
+        let updates = |probability| law.exact_updates(report.eta, probability).ok();
         Some(Predicted {
-            theta: [low.0, median.0, high.0],
-            exact_updates: [low.1, median.1, high.1],
+            theta: [theta(0.05)?, theta(0.5)?, theta(0.95)?],
+            exact_updates: [updates(0.05)?, updates(0.5)?, updates(0.95)?],
             rank: report.theta_crit.map(|theta| -(-law.lambda(theta)).exp_m1()),
         })
     }

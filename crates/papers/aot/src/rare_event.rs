@@ -1,22 +1,20 @@
 //! Expected number of columns that break the pattern (30), at sizes where a full draw is out of reach.
 //!
-//! At N = 200 000, p = 1300 a draw has 5·10⁸ coefficients and 4·10¹⁰ scores, and below the horizon
-//! hardly any draw shows a break at all. But one noise column's law is known without drawing A: see
-//! [`theory::horizon`](crate::theory::horizon), which this module does not use. Given
-//! σ² = δ²χ²_p the column holds n in-cluster scores sg_i, s = θσ, a self score σ² and N-n-1
-//! scores δσh_m, with g and h independent standard normals, and it has an in-cluster weight above τ
-//! with probability
+//! At N = 200 000, p = 1300 a draw has 5·10⁸ coefficients and 4·10¹⁰ scores, and below the horizon hardly any draw
+//! shows a break at all. But one noise column's law is known without drawing A: see
+//! [`theory::horizon`](crate::theory::horizon), which this module does not use. Given σ² = δ²χ²_p the column holds n
+//! in-cluster scores sg_i, s = θσ, a self score σ² and N-n-1 scores δσh_m, with g and h independent standard normals,
+//! and it has an in-cluster weight above τ with probability
 //!
 //! $$ P(\sigma) = n \mathbb E \, Q\left( \max\left( \max_{i \ge 2} g_i,
 //!    \frac{\ell + \ln(S + B)}{s} \right) \right) $$
 //!
 //! exactly, where $\ell = \ln(\tau/(1-\tau))$, $S = \sum_{i \ge 2} e^{s g_i}$ and
-//! $B = e^{\sigma^2} + \sum_m e^{\delta\sigma h_m}$: by symmetry token 1 stands for the one with
-//! the largest score, whose own score is integrated out. The rare part, one score far out, is thus
-//! never drawn, and what is left inside the expectation varies little. σ is drawn from a χ law
-//! stretched towards the columns that break, with its likelihood ratio as weight. So every value is
-//! an unbiased estimate of Λ(θ), the expected number of broken noise columns over all heads, with no
-//! approximation in between.
+//! $B = e^{\sigma^2} + \sum_m e^{\delta\sigma h_m}$: by symmetry token 1 stands for the one with the largest score,
+//! whose own score is integrated out. The rare part, one score far out, is thus never drawn, and what is left inside
+//! the expectation varies little. σ is drawn from a χ law stretched towards the columns that break, with its likelihood
+//! ratio as weight. So every value is an unbiased estimate of Λ(θ), the expected number of broken noise columns over
+//! all heads, with no approximation in between.
 
 use attnlab_core::error::{Error, Result, at_least, positive, require};
 use attnlab_core::rng::Streams;
@@ -73,10 +71,7 @@ impl RareBreaks {
     /// When a parameter is out of range, or there are no draws.
     pub fn mean(&self, draws: u64, theta: f64, streams: &Streams) -> Result<f64> {
         require(draws > 0, "draws", draws, "must be a whole number >= 1")?;
-        let mut sum = 0.0;
-        for i in 0..draws {
-            sum += self.draw_number(i, theta, streams)?;
-        }
+        let sum = (0..draws).try_fold(0.0, |sum, i| self.draw_number(i, theta, streams).map(|value| sum + value))?;
         Ok(sum / draws as f64)
     }
 
@@ -95,8 +90,7 @@ impl RareBreaks {
 
         let (n, logit) = (self.tokens / self.clusters, self.logit());
         let mut normals = |count: usize, sd: f64| -> Vec<f64> {
-            let normal = |_| sd * Distribution::<f64>::sample(&StandardNormal, &mut rng);
-            (0..count).map(normal).collect()
+            (0..count).map(|_| sd * Distribution::<f64>::sample(&StandardNormal, &mut rng)).collect()
         };
         let in_cluster = normals(n - 1, s);
         let mut scores = normals(self.tokens - n - 1, noise_sd);
@@ -132,8 +126,7 @@ impl RareBreaks {
 
     fn validate(&self, theta: f64) -> Result<()> {
         let k = self.clusters;
-        let several = "must be a whole number >= 2: with one cluster there are no noise columns";
-        require(k >= 2, "clusters", k, several)?;
+        require(k >= 2, "clusters", k, "must be a whole number >= 2: with one cluster there are no noise columns")?;
         let multiple = self.tokens > 0 && self.tokens.is_multiple_of(k);
         require(multiple, "tokens", self.tokens, format!("must be a positive multiple of clusters = {k}"))?;
         at_least("dim", self.dim, 1)?;

@@ -1,5 +1,4 @@
-//! Columns of scores, for the claims about them: the choice of columns in a trial, their draw, and the
-//! worst of them.
+//! Columns of scores, for the claims about them: the choice of columns in a trial, their draw, and the worst of them.
 //!
 //! Inside the hypotheses of Lemma 2 there are N ≥ 177 515 tokens, hence 10^10 products per head. A
 //! trial draws `columns` columns of each head with their products with *all* tokens, exactly and at
@@ -29,10 +28,7 @@ const PER_SCORE: f64 = 60.0;
 /// The time (s) of one draw of the columns.
 pub fn seconds(params: &Params) -> f64 {
     let (n, p) = (params.real(TOKENS), params.real(DIM));
-    let columns = match params.real(COLUMNS) {
-        0.0 => n,
-        columns => columns.min(n),
-    };
+    let columns = if params.get(COLUMNS) == 0 { n } else { params.real(COLUMNS).min(n) };
     params.real(CLUSTERS) * n * columns * (p.min(columns) + PER_SCORE) / PER_SECOND
 }
 
@@ -55,11 +51,8 @@ pub fn default_trials(params: &Params) -> u64 {
 
 /// Bytes of one head's draw and one block of scores.
 pub fn memory(params: &Params) -> u64 {
-    let (n, p) = (params.get(TOKENS) as u64, params.get(DIM) as u64);
-    let rows = match params.get(COLUMNS) as u64 {
-        0 => p,
-        c => c.min(p),
-    };
+    let [n, p, columns] = [TOKENS, DIM, COLUMNS].map(|q| params.get(q) as u64);
+    let rows = if columns == 0 { p } else { columns.min(p) };
     let block = (BLOCK_SCORES as u64).max(n).saturating_mul(8);
     8u64.saturating_mul(n).saturating_mul(rows).saturating_add(block)
 }
@@ -141,22 +134,15 @@ pub fn each_column(
             let mut scores = buffer.slice_mut(s![.., ..block.len()]);
             gemm(1.0, y.t(), queries.view(), false, scores.view_mut(), threads);
             for (c, j) in block.iter().enumerate() {
-                let query = queries.column(c);
-                visit(&Column {
-                    head,
-                    own: cluster.clone(),
-                    index: *j,
-                    length: query.dot(&query).sqrt(),
-                    scores: scores.column(c),
-                });
+                let (query, scores) = (queries.column(c), scores.column(c));
+                visit(&Column { head, own: cluster.clone(), index: *j, length: query.dot(&query).sqrt(), scores });
             }
         }
     }
     Ok(())
 }
 
-/// The worst of the columns of a draw of the mixture that `params` describe, where `see` says how
-/// bad a column is.
+/// The worst of the columns of a draw of the mixture that `params` describe, where `see` says how bad a column is.
 ///
 /// # Errors
 /// As [`each_column`].
@@ -167,8 +153,7 @@ pub fn worst_column(
     mut see: impl FnMut(&Column, &mut Worst),
 ) -> Result<Worst> {
     let mut worst = Worst::default();
-    let columns = params.get(COLUMNS);
-    each_column(&mixture(params)?, columns, side, streams, |column| see(column, &mut worst))?;
+    each_column(&mixture(params)?, params.get(COLUMNS), side, streams, |column| see(column, &mut worst))?;
     Ok(worst)
 }
 
@@ -192,12 +177,8 @@ impl Worst {
     /// Takes the larger of what it has and `value`; NaN counts as the worst.
     pub fn record(&mut self, value: f64, column: &Column, row: usize) {
         if value > self.value || value.is_nan() {
-            *self = Worst {
-                value: if value.is_nan() { f64::INFINITY } else { value },
-                head: column.head,
-                column: column.index,
-                row,
-            };
+            let value = if value.is_nan() { f64::INFINITY } else { value };
+            *self = Worst { value, head: column.head, column: column.index, row };
         }
     }
 
@@ -226,11 +207,7 @@ impl Worst {
         Outcome::Event {
             holds,
             witness: witness! {
-                what => self.value,
-                "limit" => limit,
-                "head" => self.head,
-                "column" => self.column,
-                "row" => self.row,
+                what => self.value, "limit" => limit, "head" => self.head, "column" => self.column, "row" => self.row,
             },
         }
     }
@@ -248,8 +225,7 @@ mod tests {
         let mixture = Mixture::balanced(3000, 3, 40, 0.5).unwrap();
         let (mut length2, mut ratio2, mut cross, mut count, mut pairs) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for trial in 0..20 {
-            let streams = Streams::new(3, "columns", 0, trial);
-            each_column(&mixture, 8, Side::Noise, &streams, |column| {
+            each_column(&mixture, 8, Side::Noise, &Streams::new(3, "columns", 0, trial), |column| {
                 assert!(!column.own.contains(&column.index));
                 assert!((column.scores[column.index] / column.length.powi(2) - 1.0).abs() < 1e-12);
                 length2 += column.length.powi(2);

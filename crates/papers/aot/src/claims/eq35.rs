@@ -1,16 +1,10 @@
 //! Eq. (35): Z after l exact layers.
 //!
-//! $Z^{(l)} = [(1+\eta\tau)^l U_1 A_1 + \sum_{j \ne 1} U_j E_{1,j}, \dots]$, *given* the pattern (30)
-//! at $\theta_0, \dots, \theta_{l-1}$ with $\theta_m = (1+\eta\tau)^m$. That is what the induction in
-//! the proof of Theorem 1 shows, and it is algebra: the claim is this conditional identity. A trial
-//! draws Definition 1 with ambient bases, checks (30) at every θ by its plain definition on the
-//! coefficients, and only then unrolls the plain layers and compares. Trials in which (30) breaks
-//! say nothing: they are uninformative.
-//!
-//! The print gives the probability $1 - KLN^{-\Omega(1)}$ by a union over the layers. The factor L is
-//! not needed: up to the rare columns that lose the pattern and regain it, breaking at θ implies
-//! breaking at all larger θ. The last display of the proof prints $Z^{(0)}$ and $\varphi(M_k^{(0)})$
-//! where $Z^{(l)}$ and $\varphi(M_k^{(l)})$ are meant.
+//! $Z^{(l)} = [(1+\eta\tau)^l U_1 A_1 + \sum_{j \ne 1} U_j E_{1,j}, \dots]$, *given* the pattern (30) at $\theta_0,
+//! \dots, \theta_{l-1}$ with $\theta_m = (1+\eta\tau)^m$. That is what the induction in the proof of Theorem 1 shows,
+//! and it is algebra: the claim is this conditional identity. A trial draws Definition 1 with ambient bases, checks
+//! (30) at every θ by its plain definition on the coefficients, and only then unrolls the plain layers and compares.
+//! Trials in which (30) breaks say nothing: they are uninformative.
 
 use super::columns::validate;
 use super::setting::{PER_SECOND, mixture, mixture_schema, network_schema};
@@ -49,8 +43,7 @@ impl Eq35 {
         let factor = if self.first_order { 1.0 + power as f64 * (rate - 1.0) } else { rate.powi(power as i32) };
         let mut z = Array2::zeros((mixture.ambient, mixture.tokens()));
         for (k, (y, u)) in heads.iter().zip(bases).enumerate() {
-            let grown = at_theta(mixture, k, y, factor, self.noise_grows);
-            z += &product(u.view(), grown.view());
+            z += &product(u.view(), at_theta(mixture, k, y, factor, self.noise_grows).view());
         }
         z
     }
@@ -78,8 +71,7 @@ impl Claim for Eq35 {
     from_sheet!("aot.eq35");
 
     fn schema(&self) -> Schema {
-        // p ≥ (4/ln 2) log N = 28 is what (30) needs at θ = 1; at 60 nearly every draw has it for
-        // four layers.
+        // p ≥ (4/ln 2) log N = 28 is what (30) needs at θ = 1; at 60 nearly every draw has it for four layers.
         [mixture_schema(120, 3, 60), network_schema(4)].concat()
     }
 
@@ -96,13 +88,9 @@ impl Claim for Eq35 {
 
     /// (35) is claimed given (30), so a check needs draws in which it holds.
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let layers = params.get(LAYERS) as u64;
-        let probability = 1.0 - shown_failure(params, layers, 0);
-        vec![Hypothesis::new(
-            "pattern (30)",
-            "(30) for all l < L, by the law in at least every second draw",
-            probability - 0.5,
-        )]
+        let probability = 1.0 - shown_failure(params, params.get(LAYERS) as u64, 0);
+        let printed = "(30) for all l < L, by the law in at least every second draw";
+        vec![Hypothesis::new("pattern (30)", printed, probability - 0.5)]
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -117,7 +105,7 @@ impl Claim for Eq35 {
                 let scaled = at_theta(&mixture, k, y, theta, false);
                 if !pattern_holds(&mixture, k, &scaled, &layer, tau) {
                     let witness = witness! { "layer" => l, "head" => k };
-                    return Ok(Outcome::uninformative(PREMISE_FAILS, witness));
+                    return Ok(Outcome::uninformative("the pattern (30) broke before the last layer", witness));
                 }
             }
         }
@@ -126,12 +114,10 @@ impl Claim for Eq35 {
         let size = |a: &Array2<f64>| a.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
         let (gap, largest) = (size(&(&z - &expected)), size(&expected));
         if !largest.is_finite() {
-            let witness = witness! { "layers" => layers };
-            return Ok(Outcome::uninformative("the signal overflows", witness));
+            return Ok(Outcome::uninformative("the signal overflows", witness! { "layers" => layers }));
         }
-        // Each layer sums over d coordinates of each of K heads, twice (Uᵀz, then U y): rounding
-        // errors of that many terms at most, which later layers carry on without amplification
-        // beyond that of the signal itself.
+        // Each layer sums over d coordinates of each of K heads, twice (Uᵀz, then U y): rounding errors of that many
+        // terms at most, which later layers carry on without amplification beyond that of the signal itself.
         let tol = 4.0 * f64::EPSILON * (layers * mixture.ambient * mixture.clusters()) as f64;
         Ok(Outcome::equal(gap / largest, 0.0, tol, witness! { "largest_relative_difference" => gap / largest }))
     }
@@ -142,6 +128,3 @@ impl Claim for Eq35 {
         memory::total(&[&[8, 3, n, n], &[8, 6, n, k, p]])
     }
 }
-
-/// The reason for which a trial says nothing.
-const PREMISE_FAILS: &str = "the pattern (30) broke before the last layer";

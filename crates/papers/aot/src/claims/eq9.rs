@@ -1,9 +1,7 @@
 //! Eq. (9): the training loss of regression in context.
 //!
-//! The text minimises "the expected loss over all prompt prefixes", $P^i = (x_1, g(x_1), \dots, x_i)$ with the
-//! query $x_i$, i = 1, .., N. The display sums to N - 1, so that $x_N$ is never asked, and divides by N. A trial
-//! evaluates both for least squares of least norm on one prompt: the difference is a share 1/N of the loss at
-//! the last query, which vanishes only once N > d.
+//! A trial evaluates the display and the mean over all prefixes for least squares of least norm on one prompt: the
+//! difference is a share 1/N of the loss at the last query, which vanishes only once N > d.
 
 use crate::quantities::*;
 use attnlab_lab::prelude::*;
@@ -22,10 +20,8 @@ const ROUNDINGS: f64 = 64.0;
 /// Squared errors of least squares of least norm at the queries of one prompt of a linear function.
 fn squared_errors(points: usize, dim: usize, streams: &Streams) -> Vec<f64> {
     let mut rng = streams.part("prompt", 0);
-    let mut normals = || -> Vec<f64> {
-        let normal = |_| Distribution::<f64>::sample(&StandardNormal, &mut rng);
-        (0..dim).map(normal).collect()
-    };
+    let mut normals =
+        || -> Vec<f64> { (0..dim).map(|_| Distribution::<f64>::sample(&StandardNormal, &mut rng)).collect() };
     let dot = |a: &[f64], b: &[f64]| -> f64 { a.iter().zip(b).map(|(x, y)| x * y).sum() };
     // The part of w outside the span of the queries seen: what the predictor does not know.
     let mut unknown = normals();
@@ -70,11 +66,8 @@ impl Claim for Eq9 {
         let printed = errors[..points - 1].iter().sum::<f64>() / count;
         let mean = errors.iter().sum::<f64>() / points as f64;
         let largest = errors.iter().fold(0.0_f64, |a, b| a.max(*b));
-        Ok(Outcome::equal(
-            printed,
-            mean,
-            ROUNDINGS * f64::EPSILON * dim as f64 * largest,
-            witness! { "printed" => printed, "over_all_prefixes" => mean },
-        ))
+        let tolerance = ROUNDINGS * f64::EPSILON * dim as f64 * largest;
+        let witness = witness! { "printed" => printed, "over_all_prefixes" => mean };
+        Ok(Outcome::equal(printed, mean, tolerance, witness))
     }
 }

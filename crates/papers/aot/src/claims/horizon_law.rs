@@ -152,20 +152,16 @@ impl Claim for HorizonLaw {
     /// θ_crit of one draw: the least θ ≥ 1 at which some column of some head is outside (30).
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mixture = mixture(params)?;
-        let mut first = (f64::INFINITY, 0, 0);
+        let (mut theta, mut head, mut column) = (f64::INFINITY, 0, 0);
         for k in 0..mixture.clusters() {
             let y = mixture.head::<f32>(k, streams);
-            let head = horizon_of_head(y.view(), mixture.cluster(k), params.get(TAU), || {})?;
-            if let Some(b) = head.first
-                && b.theta < first.0
-            {
-                first = (b.theta, k, b.column);
+            let first = horizon_of_head(y.view(), mixture.cluster(k), params.get(TAU), || {})?.first;
+            if let Some(b) = first.filter(|b| b.theta < theta) {
+                (theta, head, column) = (b.theta, k, b.column);
             }
         }
-        Ok(Outcome::Value {
-            value: first.0,
-            witness: witness! { "theta" => first.0, "head" => first.1, "column" => first.2 },
-        })
+        let witness = witness! { "theta" => theta, "head" => head, "column" => column };
+        Ok(Outcome::Value { value: theta, witness })
     }
 
     /// Enough for a band of half the tolerance, .025: ln(2/.05)/(2·.025²) = 2951.
@@ -175,10 +171,8 @@ impl Claim for HorizonLaw {
     }
 
     fn promised(&self, params: &Params) -> String {
-        format!(
-            "the distribution functions of θ and of the law differ by at most {} in probability",
-            params.get(TOLERANCE)
-        )
+        let tolerance = params.get(TOLERANCE);
+        format!("the distribution functions of θ and of the law differ by at most {tolerance} in probability")
     }
 
     /// A distribution is compared, not a probability.
@@ -219,14 +213,12 @@ fn judge_distance(distance: f64, n: usize, tolerance: f64, level: f64) -> Judgem
     let estimate =
         Estimate { value: distance, low: (distance - band).max(0.0), high: (distance + band).min(1.0), level };
     let verdict = if estimate.low > tolerance {
-        let witness = witness! { "distance" => distance, "band" => band };
-        Verdict::Refuted { witness }
+        Verdict::Refuted { witness: witness! { "distance" => distance, "band" => band } }
     } else if estimate.high < tolerance {
         Verdict::Supported
     } else {
         let needed = (ln_tail / (2.0 * (distance - tolerance).powi(2))).ceil();
-        let trials_needed = needed.is_finite().then_some(needed as u64);
-        Verdict::Inconclusive { trials_needed }
+        Verdict::Inconclusive { trials_needed: needed.is_finite().then_some(needed as u64) }
     };
     Judgement { verdict, estimate, failures: 0 }
 }
@@ -280,8 +272,7 @@ mod tests {
                 let distance = distance_from_uniform(&mut (0..trials).map(draw).collect::<Vec<_>>());
                 judge_distance(distance, trials, TOLERANCE, 0.95).verdict.kind() == kind
             };
-            let hits = (0..CHECKS).filter(given).count() as u64;
-            binomial(hits, CHECKS, 1.0 - 2e-6).unwrap()
+            binomial((0..CHECKS).filter(given).count() as u64, CHECKS, 1.0 - 2e-6).unwrap()
         };
         for trials in [200, 600] {
             for kind in [VerdictKind::Supported, VerdictKind::Refuted] {

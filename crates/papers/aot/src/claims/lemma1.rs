@@ -1,10 +1,9 @@
 //! Lemma 1, Eq. (10): the length of a Gaussian vector concentrates.
 //!
-//! $|x|/\delta$ has the χ law with d degrees of freedom, so the probability that (10) fails is
-//! known exactly: $\mathbb P(|\chi_d - \sqrt d| > t/\delta + 2)$. It is a function of d and
-//! $u = t/\delta$ alone. Since $\chi_d$ has standard deviation below $1/\sqrt 2$ and Gaussian
-//! concentration with constant 1 around its median, the printed bound $2 e^{-u^2/2}$ holds with
-//! room to spare: on d from 1 to 10^4 the exact probability is at most 0.0025 of it.
+//! $|x|/\delta$ has the χ law with d degrees of freedom, so the probability that (10) fails is known exactly:
+//! $\mathbb P(|\chi_d - \sqrt d| > t/\delta + 2)$. It is a function of d and $u = t/\delta$ alone. Since $\chi_d$ has
+//! standard deviation below $1/\sqrt 2$ and Gaussian concentration with constant 1 around its median, the printed bound
+//! $2 e^{-u^2/2}$ holds with room to spare: on d from 1 to 10^4 the exact probability is at most 0.0025 of it.
 
 use crate::quantities::*;
 use crate::theory::tails::{lemma1_bound, lemma1_failure};
@@ -35,10 +34,9 @@ impl Claim for Lemma1 {
 
     fn validate(&self, params: &Params) -> Result<()> {
         let (delta, t) = (params.get(VECTOR_DELTA), params.get(T));
-        if (t / delta).is_finite() && (delta * params.real(VECTOR_DIM).sqrt()).is_finite() {
-            return Ok(());
-        }
-        Err(Error::invalid(VECTOR_DELTA.name, delta, "must be a number for which t/delta and delta sqrt(d) are finite"))
+        let finite = (t / delta).is_finite() && (delta * params.real(VECTOR_DIM).sqrt()).is_finite();
+        let allowed = "must be a number for which t/delta and delta sqrt(d) are finite";
+        require(finite, VECTOR_DELTA.name, delta, allowed)
     }
 
     fn promise(&self, params: &Params) -> Promise {
@@ -50,11 +48,9 @@ impl Claim for Lemma1 {
         // The χ tails agree with mpmath to 1e-11, and lose digits like d log d.
         let rounding = 1e-9 + 64.0 * f64::EPSILON * d as f64 * (1.0 + d as f64).ln();
         let exact = lemma1_failure(d, delta, t);
-        let failure = match lemma1_bound(delta, t) < f64::MIN_POSITIVE {
-            // Both underflow; the exact tail is the smaller one.
-            true => Bracket::NEVER,
-            false => Bracket::new(exact, exact).widened(rounding),
-        };
+        // Where both underflow, the exact tail is the smaller one.
+        let underflow = lemma1_bound(delta, t) < f64::MIN_POSITIVE;
+        let failure = if underflow { Bracket::NEVER } else { Bracket::new(exact, exact).widened(rounding) };
         (*self == Self::default())
             .then_some(Computed { failure, how: "exact: |x|/delta has the chi law with d degrees of freedom" })
     }

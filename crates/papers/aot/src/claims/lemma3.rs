@@ -1,22 +1,14 @@
 //! Lemma 3, Eq. (30): φ = h∘softmax turns every M_k(θ) into the block-diagonal pattern.
 //!
-//! The lemma defines M_k(θ) for a $\theta \ge 1$ and states (30) for it, with probability
-//! $1 - K N^{-\Omega(1)}$: for each θ by itself. At θ = 1 that holds. For large θ it is false on every draw in
-//! which some noise column has a positive
-//! in-cluster score: there the largest of the scores $\theta \langle a_i, e_{j,k} \rangle$ outgrows
-//! all others, its weight tends to 1, and passes any τ < 1. A draw without such a column has
-//! probability at most $2^{-N/K}$. The step that fails is (34): it uses (18), shown for θ = 1, for
-//! scores that are multiplied by θ. The claim is judged at the θ that is given: one θ at which (30) fails
-//! refutes the lemma, one at which it holds supports it there.
+//! The lemma defines M_k(θ) for a $\theta \ge 1$ and states (30) for it, for each θ by itself: the claim is judged at the
+//! θ that is given. For large θ it is false on every draw in which some noise column has a positive in-cluster score:
+//! the largest of the scores $\theta \langle a_i, e_{j,k} \rangle$ outgrows all others, its weight tends to 1, and
+//! passes any τ < 1.
 //!
-//! For $1 \le \theta \le 3\sqrt{\log N/p}/(8\delta)$, which at the largest δ of (11) is θ ≤ 3, it
-//! holds under the printed hypotheses: [`Horizon::break_bound`](crate::theory::Horizon::break_bound) proves
-//! it at any given parameters, and the exponent of that bound, $2 - 1/(2b^2)$ in N with $b = \theta\delta\sqrt{p/\log N} \le
-//! 3/8$, is below $-3/2$. The printed proof, with θ kept, reaches θ ≤ 4/3 only. The truth is near
-//! $b = 0.586$ (`aot.horizon_theta`).
-//!
-//! The print gives the probability $1 - K N^{-\Omega(1)}$; the proof makes it explicit: Lemma 2
-//! holds with all its parts, of failure probability at most $(6K + 2)/N + 4K/N^2$.
+//! For $1 \le \theta \le 3\sqrt{\log N/p}/(8\delta)$, which at the largest δ of (11) is θ ≤ 3, it holds under the
+//! printed hypotheses: [`Horizon::break_bound`](crate::theory::Horizon::break_bound) proves it at any given parameters,
+//! and the exponent of that bound, $2 - 1/(2b^2)$ in N with $b = \theta\delta\sqrt{p/\log N} \le 3/8$, is below $-3/2$.
+//! The printed proof, with θ kept, reaches θ ≤ 4/3 only. The truth is near $b = 0.586$ (`aot.horizon_theta`).
 
 use super::columns::*;
 use super::lemma2::DEFAULT_TOKENS;
@@ -108,11 +100,8 @@ impl Claim for Lemma3 {
         if self.bounded {
             let (limit, theta) = (theta_limit(params), params.get(THETA));
             let slack = 4.0 * f64::EPSILON * limit;
-            hypotheses.push(Hypothesis::new(
-                "theta (corrected)",
-                "theta <= 3 sqrt(log N / p) / (8 delta)",
-                limit + slack - theta,
-            ));
+            let printed = "theta <= 3 sqrt(log N / p) / (8 delta)";
+            hypotheses.push(Hypothesis::new("theta (corrected)", printed, limit + slack - theta));
         }
         hypotheses
     }
@@ -192,8 +181,7 @@ impl Lemma3 {
             false => 0.0,
         };
         let broken = captured + signal * law.signal_column_break(theta);
-        let trials = self.default_trials(params);
-        foreseen_by_draws(-(-broken).exp_m1(), rate, self.partial(params), trials)
+        foreseen_by_draws(-(-broken).exp_m1(), rate, self.partial(params), self.default_trials(params))
     }
 }
 

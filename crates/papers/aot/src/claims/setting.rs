@@ -43,8 +43,7 @@ pub const PER_SECOND: f64 = 6e10;
 
 /// The time (s) of one draw of every score of every head, each of p multiplications and the work of `more`.
 pub fn seconds_of_scores(params: &Params, more: f64) -> f64 {
-    let scores = params.real(CLUSTERS) * params.real(TOKENS).powi(2);
-    scores * (params.real(DIM) + more) / PER_SECOND
+    params.real(CLUSTERS) * params.real(TOKENS).powi(2) * (params.real(DIM) + more) / PER_SECOND
 }
 
 /// Returns `true` if so many draws of every score of every head take some 15 s at most.
@@ -65,23 +64,16 @@ pub fn hypotheses_11(params: &Params) -> Vec<Hypothesis> {
     ]
 }
 
-/// p ≥ factor (√log N + 1)²: factor 16 in Lemma 2, 64 in Lemma 3.
-pub fn hypothesis_dim(params: &Params, lemma: Lemma) -> Hypothesis {
-    let needed = |factor| least_dim(params.real(TOKENS), factor);
-    let p = params.real(DIM);
-    match lemma {
-        Lemma::Two => Hypothesis::new("dim (Lemma 2)", "p >= 16 (sqrt(log N) + 1)^2", p - needed(16.0)),
-        Lemma::Three => Hypothesis::new("dim (Lemma 3)", "p >= 64 (sqrt(log N) + 1)^2", p - needed(64.0)),
-    }
+/// p ≥ 16 (√log N + 1)², of Lemma 2.
+pub fn hypothesis_dim_lemma2(params: &Params) -> Hypothesis {
+    let needed = least_dim(params.real(TOKENS), 16.0);
+    Hypothesis::new("dim (Lemma 2)", "p >= 16 (sqrt(log N) + 1)^2", params.real(DIM) - needed)
 }
 
-/// The lemma whose hypothesis on p is meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lemma {
-    /// Lemma 2.
-    Two,
-    /// Lemma 3 and Theorem 1.
-    Three,
+/// p ≥ 64 (√log N + 1)², of Lemma 3 and Theorem 1.
+fn hypothesis_dim_lemma3(params: &Params) -> Hypothesis {
+    let needed = least_dim(params.real(TOKENS), 64.0);
+    Hypothesis::new("dim (Lemma 3)", "p >= 64 (sqrt(log N) + 1)^2", params.real(DIM) - needed)
 }
 
 /// (29): 1/2 < τ ≤ 1 / (1 + N exp(-9p/32)), as two hypotheses.
@@ -99,10 +91,7 @@ pub fn hypotheses_29(params: &Params) -> Vec<Hypothesis> {
 
 /// Every hypothesis of Lemma 3 and Theorem 1.
 pub fn hypotheses_theorem1(params: &Params) -> Vec<Hypothesis> {
-    let mut hypotheses = hypotheses_11(params);
-    hypotheses.push(hypothesis_dim(params, Lemma::Three));
-    hypotheses.extend(hypotheses_29(params));
-    hypotheses
+    [hypotheses_11(params), vec![hypothesis_dim_lemma3(params)], hypotheses_29(params)].concat()
 }
 
 #[cfg(test)]
@@ -111,8 +100,7 @@ mod tests {
     use serde_json::json;
 
     fn params(set: serde_json::Value) -> Params {
-        let schema = [mixture_schema(2000, 2, 900), network_schema(12)].concat();
-        Params::resolve(&schema, set.as_object().unwrap()).unwrap()
+        Params::resolve(&[mixture_schema(2000, 2, 900), network_schema(12)].concat(), set.as_object().unwrap()).unwrap()
     }
 
     /// (11) holds from N = 177 515 on at K = 2 (solved with mpmath.findroot, 30 digits).
@@ -125,8 +113,7 @@ mod tests {
     #[test]
     fn defaults_lie_on_the_boundary_and_the_rest_is_strict() {
         let names = |set| {
-            let hypotheses = hypotheses_theorem1(&params(set));
-            hypotheses.into_iter().filter(|h| !h.holds).map(|h| h.name).collect::<Vec<_>>()
+            hypotheses_theorem1(&params(set)).into_iter().filter(|h| !h.holds).map(|h| h.name).collect::<Vec<_>>()
         };
         assert_eq!(names(json!({})), ["tokens (11)", "dim (Lemma 3)"]);
         assert_eq!(names(json!({"tokens": 200_000, "dim": 1300})), [""; 0]);

@@ -65,17 +65,10 @@ impl Claim for SoftmaxRate {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let range = range(params);
+        let [neglected, own_head] = [range.neglected, range.own_head].map(|term| softmax::MOST_NEGLECTED - term);
         vec![
-            Hypothesis::new(
-                "neglected term",
-                "first neglected term <= 0.01 of the factor",
-                softmax::MOST_NEGLECTED - range.neglected,
-            ),
-            Hypothesis::new(
-                "own head",
-                "n 2^(-p/2) + (N-n) (3 - delta^2)^(-p/2) <= 0.01",
-                softmax::MOST_NEGLECTED - range.own_head,
-            ),
+            Hypothesis::new("neglected term", "first neglected term <= 0.01 of the factor", neglected),
+            Hypothesis::new("own head", "n 2^(-p/2) + (N-n) (3 - delta^2)^(-p/2) <= 0.01", own_head),
             Hypothesis::new("dim", "p >= 50", params.real(DIM) - LEAST_DIM),
         ]
     }
@@ -92,13 +85,11 @@ impl Claim for SoftmaxRate {
             before.push(energy_by_cluster(y.view(), &labels, clusters));
             let old = y.clone();
             let weights = layer.weights(old.view());
-            let (eta, threads) = (layer.eta, Threads::One);
-            gemm(eta, old.view(), weights.view(), true, y.view_mut(), threads);
+            gemm(layer.eta, old.view(), weights.view(), true, y.view_mut(), Threads::One);
             after.push(energy_by_cluster(y.view(), &labels, clusters));
         }
         let (before, after) = (snr_of_heads(&before), snr_of_heads(&after));
-        let ratio = |(a, b): (&f64, &f64)| a / b;
-        let value = after.iter().zip(&before).map(ratio).sum::<f64>() / clusters as f64;
+        let value = after.iter().zip(&before).map(|(a, b)| a / b).sum::<f64>() / clusters as f64;
         Ok(Outcome::Value { value, witness: witness! { "factor" => value, "law" => self.factor(params) } })
     }
 
@@ -113,8 +104,7 @@ impl Claim for SoftmaxRate {
     /// the mean of T by 1.96 of that over √T.
     fn default_trials(&self, params: &Params) -> u64 {
         let spread = range(params).floor * (0.5 / (params.real(DIM) * params.real(CLUSTERS))).sqrt();
-        let needed = (1.96 * spread / (0.4 * BAND)).powi(2);
-        12 + needed.ceil() as u64
+        12 + (1.96 * spread / (0.4 * BAND)).powi(2).ceil() as u64
     }
 
     fn memory(&self, params: &Params) -> u64 {

@@ -50,8 +50,7 @@ impl Claim for TauInterval {
         let odds = (0..dim as u64).fold(tokens, |odds, _| odds * (-9.0_f64 / 32.0).exp());
         let said = dim > self.factor * tokens.ln() + self.offset;
         // Closer to 1 than rounding, either answer is right.
-        let close = (odds - 1.0).abs() < CLOSE;
-        let agrees = close || (odds < 1.0) == said;
+        let agrees = (odds - 1.0).abs() < CLOSE || (odds < 1.0) == said;
         let spare = printed_dim / opening;
         Ok(Outcome::Event {
             holds: agrees && spare >= self.spare,

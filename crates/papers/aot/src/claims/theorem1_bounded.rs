@@ -20,12 +20,11 @@
 //!
 //! Together a column breaks with probability at most 3α/4.
 //!
-//! **How it is tested.** Up to [`NETWORK_TOKENS`] tokens, and where enough draws take seconds, by the exact horizon
-//! of direct draws, which the printed theorem's trials hold against the network itself.
-//! Beyond, they take minutes and below the horizon hardly any shows a failure; there a trial is
-//! one unbiased value of the expected number of broken columns ([`RareBreaks`]), plus closed-form
-//! bounds on what that leaves out. By the union bound their mean is at least the failure
-//! probability: below the promised one it supports the claim. It can never refute it
+//! **How it is tested.** Up to [`NETWORK_TOKENS`] tokens, and where enough draws take seconds, by the exact horizon of
+//! direct draws, which the printed theorem's trials hold against the network itself. Beyond, they take minutes and
+//! below the horizon hardly any shows a failure; there a trial is one unbiased value of the expected number of broken
+//! columns ([`RareBreaks`]), plus closed-form bounds on what that leaves out. By the union bound their mean is at least
+//! the failure probability: below the promised one it supports the claim. It can never refute it
 //! ([`Side::UpperBound`]).
 
 use super::setting::{hypotheses_29, mixture, noisy_mixture_schema, seconds_of_scores, takes_seconds};
@@ -161,15 +160,12 @@ impl Claim for Theorem1Bounded {
         }
         let layers = self.layers(params);
         if layers == 0 {
-            // Nothing is said.
-            return 1;
+            return 1; // nothing is said
         }
         let failure = shown_failure(params, layers, 0);
         let needed = trials_to_support(failure, params.get(FAILURE_PROBABILITY), |draws| takes_seconds(params, draws));
-        match verdict::foreseen(self.promise(params), self.computed(params)) {
-            Some(_) => needed.min(GUARDS),
-            None => needed,
-        }
+        let decided = verdict::foreseen(self.promise(params), self.computed(params)).is_some();
+        if decided { needed.min(GUARDS) } else { needed }
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -180,8 +176,7 @@ impl Claim for Theorem1Bounded {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let layers = self.layers(params);
         if direct(params) {
-            let rate = 1.0 + params.get(ETA) * params.get(TAU);
-            return observe(params, streams, layers, rate, false);
+            return observe(params, streams, layers, 1.0 + params.get(ETA) * params.get(TAU), false);
         }
         let law = law(params)?;
         let theta = law.clipped(self.last_theta(params));
@@ -204,8 +199,7 @@ impl Theorem1Bounded {
         let constant = self.constant.unwrap_or(LARGE_N_CONSTANT - slack);
         let theta_max = constant * params.real(TOKENS).ln().sqrt() / (params.get(DELTA) * params.real(DIM).sqrt());
         let rate = 1.0 + params.get(ETA) * params.get(TAU);
-        let below = |l: &u64| rate.powf(*l as f64) < theta_max;
-        (0..params.get(LAYERS) as u64).take_while(below).count() as u64
+        (0..params.get(LAYERS) as u64).take_while(|l| rate.powf(*l as f64) < theta_max).count() as u64
     }
 
     /// θ of the last layer that the statement is about.
@@ -219,31 +213,23 @@ impl Theorem1Bounded {
         let promised = params.get(FAILURE_PROBABILITY);
         let layers = self.layers(params);
         if direct(params) {
-            let failure = shown_failure(params, layers, 0);
-            return foreseen_by_draws(failure, promised, false, self.default_trials(params));
+            return foreseen_by_draws(shown_failure(params, layers, 0), promised, false, self.default_trials(params));
         }
         let Ok(law) = law(params) else { return VerdictKind::Inconclusive };
         let theta = law.clipped(self.last_theta(params));
         // The interval of 100 values, each spread like its mean, is about a fifth wide.
-        match law.lambda(theta) * 1.5 + law.other_breaks(theta).total() < promised {
-            true => VerdictKind::Supported,
-            false => VerdictKind::Inconclusive,
-        }
+        let supported = law.lambda(theta) * 1.5 + law.other_breaks(theta).total() < promised;
+        if supported { VerdictKind::Supported } else { VerdictKind::Inconclusive }
     }
 }
 
 /// K ≤ 2 N^(√2 ε + ε²/2), or any K from [`ANY_K_SLACK`] on.
 fn hypothesis_clusters(params: &Params) -> Hypothesis {
     let (slack, n) = (params.get(SLACK), params.real(TOKENS));
-    let most = match slack >= ANY_K_SLACK {
-        true => n,
-        false => 2.0 * n.powf(std::f64::consts::SQRT_2 * slack + 0.5 * slack * slack),
-    };
-    Hypothesis::new(
-        "clusters",
-        "K <= 2 N^(sqrt(2) eps + eps^2 / 2), or eps >= 3/2 - sqrt(2)",
-        most - params.real(CLUSTERS),
-    )
+    let power = std::f64::consts::SQRT_2 * slack + 0.5 * slack * slack;
+    let most = if slack >= ANY_K_SLACK { n } else { 2.0 * n.powf(power) };
+    let printed = "K <= 2 N^(sqrt(2) eps + eps^2 / 2), or eps >= 3/2 - sqrt(2)";
+    Hypothesis::new("clusters", printed, most - params.real(CLUSTERS))
 }
 
 /// N² 2^(-p/2) / (2K(1 - τ)) ≤ α/4, solved for p.
@@ -251,11 +237,8 @@ fn hypothesis_dim(params: &Params) -> Hypothesis {
     let (n, k) = (params.real(TOKENS), params.real(CLUSTERS));
     let allowed = SHARE * params.get(FAILURE_PROBABILITY);
     let least = n * n / (2.0 * k * (1.0 - params.get(TAU)) * allowed);
-    Hypothesis::new(
-        "dim",
-        "p >= (2 / ln 2) log(2 N^2 / (K (1 - tau) failure_probability))",
-        params.real(DIM) - 2.0 * least.log2(),
-    )
+    let printed = "p >= (2 / ln 2) log(2 N^2 / (K (1 - tau) failure_probability))";
+    Hypothesis::new("dim", printed, params.real(DIM) - 2.0 * least.log2())
 }
 
 /// Trials with which a promise is supported with probability .99, if one fails with probability `failure`: the

@@ -89,19 +89,12 @@ pub(super) struct Args {
 
 /// Runs the command.
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let sizes = |given: &[u64]| given.iter().map(|n| *n as usize).collect::<Vec<_>>();
-    let size = |given: Option<u64>| given.map(|n| n as usize);
-    let choices = Choices {
-        detokenise: args.detokenise.clone(),
-        window: sizes(&args.window),
-        stride: sizes(&args.stride),
-        limit: size(args.limit),
-        sample: args.sample,
-        no_controls: args.no_controls,
-        context: size(args.context),
-        batch: size(args.batch),
-        runs: size(args.runs),
-    };
+    let Args { sample, no_controls, .. } = *args;
+    let [window, stride] = [&args.window, &args.stride].map(|sizes| sizes.iter().map(|n| *n as usize).collect());
+    let numbers = [args.limit, args.context, args.batch, args.runs];
+    let [limit, context, batch, runs] = numbers.map(|number| number.map(|n| n as usize));
+    let detokenise = args.detokenise.clone();
+    let choices = Choices { detokenise, window, stride, limit, sample, no_controls, context, batch, runs };
     let settings = Evaluate::chosen(&args.network, args.task, &args.data, &choices, (args.seed, args.level))?;
     super::note_renamings(&args.network)?;
     let shown = Shown { summary: |_| Ok(vec![]), lines, tables, page: "evaluate.html" };

@@ -4,13 +4,11 @@ use super::findings::{shown, table, value};
 use crate::evaluate::Task;
 use crate::evaluate::printed::{BENCHMARKS, COSTS, ZERO_SHOT, comparable};
 use crate::experiments::evaluate::{READING, TASK, VARIANT, VARIANTS, choice, numbered};
-use attnlab_core::error::Result;
 use attnlab_core::format::size;
+use attnlab_lab::prelude::*;
 use attnlab_lab::report::Table;
-use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
 use clap::ValueEnum;
-use serde_json::{Map, Value};
 
 /// Words for the network of a row.
 fn variant(row: &Row) -> Result<&'static str> {
@@ -34,6 +32,16 @@ fn entries<'a>(row: &'a Row, name: &str) -> Vec<(&'a str, f64)> {
     object.into_iter().flatten().filter_map(|(name, x)| Some((name.as_str(), as_number(x)?))).collect()
 }
 
+/// Names and values of a reading's baselines, with a sign after the names.
+fn baselines(row: &Row, sign: &str) -> String {
+    let baselines = entries(row, "baselines");
+    baselines.iter().map(|(name, x)| format!("{name}{sign} {}", shown(*x))).collect::<Vec<_>>().join("; ")
+}
+
+fn unit(row: &Row) -> &str {
+    row.data.get("unit").and_then(Value::as_str).unwrap_or_default()
+}
+
 /// The papers' numbers for a reading, the network of GPT-2 alone: name and value.
 fn printed(row: &Row) -> Result<Vec<(&'static str, f64)>> {
     let benchmarks = match task(row)? {
@@ -41,32 +49,28 @@ fn printed(row: &Row) -> Result<Vec<(&'static str, f64)>> {
         None => &[],
     };
     let gpt2 = ZERO_SHOT.iter().find(|z| z.network.starts_with("GPT-2"));
-    let gpt2 = gpt2.into_iter().flat_map(|z| benchmarks.iter().map(|i| (BENCHMARKS[*i], z.values[*i])));
-    Ok(gpt2.collect())
+    Ok(gpt2.into_iter().flat_map(|z| benchmarks.iter().map(|i| (BENCHMARKS[*i], z.values[*i]))).collect())
 }
 
 /// One reading in lines.
-///
-/// # Errors
-/// A row of something else.
 pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     let data = &row.data;
-    let unit = data.get("unit").and_then(Value::as_str).unwrap_or_default();
     let title = format!("{} ({}), {}", row.word(READING)?, choice(row), variant(row)?);
     if task(row)? == Some(Task::Cost) {
+        let number = |name| value(data, name);
         return Ok(vec![
             title,
             format!(
                 "  time         {} seconds, median of the runs [least, most], {} threads",
                 interval(data),
-                value(data, "threads")
+                number("threads")
             ),
             format!(
                 "  operations   {} GFLOP ({} in linear maps with the last token's logits; {} executed), {} GFLOP/s",
-                value(data, "gflop"),
-                value(data, "gflop_maps"),
-                value(data, "gflop_executed"),
-                value(data, "gflop_per_second")
+                number("gflop"),
+                number("gflop_maps"),
+                number("gflop_executed"),
+                number("gflop_per_second")
             ),
             format!(
                 "  memory       weights {}, activations {} (by formula)",
@@ -75,15 +79,11 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
             ),
         ]);
     }
-    let baselines = entries(row, "baselines");
-    let baselines = baselines.iter().map(|(name, x)| format!("{name} {}", shown(*x)));
-    let perplexity = match data.contains_key("perplexity") {
-        true => format!(", perplexity {}", value(data, "perplexity")),
-        false => String::new(),
-    };
+    let perplexity = data.get("perplexity").map(|_| format!(", perplexity {}", value(data, "perplexity")));
+    let perplexity = perplexity.unwrap_or_default();
     let mut lines = vec![
-        format!("{title}: {} {unit}{perplexity}", interval(data)),
-        format!("  baselines    {}", baselines.collect::<Vec<_>>().join("; ")),
+        format!("{title}: {} {}{perplexity}", interval(data), unit(row)),
+        format!("  baselines    {}", baselines(row, "")),
     ];
     let printed: Vec<String> = printed(row)?.iter().map(|(name, x)| format!("{name} {x}")).collect();
     if !printed.is_empty() {
@@ -97,36 +97,29 @@ fn bytes(data: &Map<String, Value>, name: &str) -> String {
 }
 
 /// The tables of the page.
-///
-/// # Errors
-/// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     let rows: Vec<&Row> = rows.iter().collect();
     if rows.first().map(|row| task(row)).transpose()?.flatten() == Some(Task::Cost) {
         return costs(&rows);
     }
-    let mut readings = vec![];
-    for (row, (number, _)) in rows.iter().zip(numbered(&rows)?) {
+    let reading = |(row, (number, _)): (&&Row, (usize, String))| {
         let data = &row.data;
-        let baselines = entries(row, "baselines");
-        let baselines = baselines.iter().map(|(name, x)| format!("{name}: {}", shown(*x)));
-        let unit = data.get("unit").and_then(Value::as_str).unwrap_or_default();
-        readings.push(vec![
+        Ok(vec![
             number.to_string(),
             row.word(READING)?.into(),
             choice(row),
             variant(row)?.into(),
             interval(data),
-            unit.into(),
+            unit(row).into(),
             value(data, "perplexity"),
             format!("{} of {}", value(data, "items"), value(data, "items_of")),
             value(data, "shortened"),
-            baselines.collect::<Vec<_>>().join("; "),
-        ]);
-    }
+            baselines(row, ":"),
+        ])
+    };
+    let readings = rows.iter().zip(numbered(&rows)?).map(reading).collect::<Result<_>>()?;
     let print = ZERO_SHOT.iter().map(|z| {
-        let cells = [z.network.to_string(), z.table.to_string()];
-        cells.into_iter().chain(z.values.map(|x| format!("{x:.2}"))).collect()
+        [z.network.to_string(), z.table.to_string()].into_iter().chain(z.values.map(|x| format!("{x:.2}"))).collect()
     });
     Ok(vec![
         table(
@@ -150,19 +143,12 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
 fn costs(rows: &[&Row]) -> Result<Vec<Table>> {
     let measured = rows.iter().map(|row| {
         let data = &row.data;
-        vec![
-            choice(row),
-            interval(data),
-            value(data, "gflop"),
-            value(data, "gflop_maps"),
-            value(data, "gflop_executed"),
-            bytes(data, "weight_bytes"),
-            bytes(data, "activation_bytes"),
-        ]
+        let operations = ["gflop", "gflop_maps", "gflop_executed"].map(|name| value(data, name));
+        let memory = ["weight_bytes", "activation_bytes"].map(|name| bytes(data, name));
+        [&[choice(row), interval(data)][..], &operations, &memory].concat()
     });
     let print = COSTS.iter().map(|c| {
-        let numbers = [c.gflop, c.memory, c.time].map(|x| x.to_string());
-        std::iter::once(c.network.to_string()).chain(numbers).collect()
+        std::iter::once(c.network.to_string()).chain([c.gflop, c.memory, c.time].map(|x| x.to_string())).collect()
     });
     Ok(vec![
         table(

@@ -2,12 +2,10 @@
 
 use crate::experiments::inspect::ARRAY;
 use crate::experiments::parts::within;
-use attnlab_core::error::Result;
 use attnlab_core::format::significant;
+use attnlab_lab::prelude::*;
 use attnlab_lab::report::Table;
-use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
-use serde_json::{Map, Value};
 
 /// Digits of a shown number.
 const DIGITS: usize = 4;
@@ -32,10 +30,14 @@ pub(super) fn word<'a>(data: &'a Map<String, Value>, name: &str) -> &'a str {
     data.get(name).and_then(Value::as_str).unwrap_or("-")
 }
 
+/// Texts of a list; none of what is no list.
+pub(super) fn texts<'a>(data: &'a Map<String, Value>, name: &str) -> Vec<&'a str> {
+    data.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
 pub(super) fn list(data: &Map<String, Value>, name: &str) -> String {
-    let values = data.get(name).and_then(Value::as_array);
-    let values = values.map(|v| v.iter().filter_map(as_number).map(shown).collect::<Vec<_>>());
-    values.map_or("-".into(), |values| values.join(" "))
+    let shown = |values: &Vec<Value>| values.iter().filter_map(as_number).map(shown).collect::<Vec<_>>().join(" ");
+    data.get(name).and_then(Value::as_array).map_or("-".into(), shown)
 }
 
 pub(super) fn interval(data: &Map<String, Value>, name: &str) -> String {
@@ -54,17 +56,16 @@ pub(super) fn verdict(data: &Map<String, Value>) -> String {
         Some(p) if p < 1e-300 => "below 1e-300".to_string(),
         _ => value(data, "p_value"),
     };
-    let reasons = data.get("reasons").and_then(Value::as_array);
-    let reasons = reasons.map(|r| r.iter().filter_map(Value::as_str).collect::<Vec<_>>());
+    let reasons = texts(data, "reasons");
     let word = match word {
         "consistent" => "consistent with Definition 1",
         "not-such-a-mixture" => "not such a mixture",
         other => other,
     };
-    match reasons.filter(|r| !r.is_empty()) {
-        Some(reasons) => format!("{word} (p-value {p}): {}", reasons.join("; ")),
-        None => format!("{word} (p-value {p})"),
+    if reasons.is_empty() {
+        return format!("{word} (p-value {p})");
     }
+    format!("{word} (p-value {p}): {}", reasons.join("; "))
 }
 
 /// The power behind a verdict, and for a network that against mixtures of the size of its heads.
@@ -88,9 +89,7 @@ pub(super) fn dims(data: &Map<String, Value>) -> String {
 
 /// K, and the numbers that the tokens do not allow, with the reasons.
 pub(super) fn clusters(data: &Map<String, Value>) -> String {
-    let impossible = data.get("clusters_impossible").and_then(Value::as_array).into_iter().flatten();
-    let impossible: Vec<&str> = impossible.filter_map(Value::as_str).collect();
-    let k = value(data, "clusters");
+    let (impossible, k) = (texts(data, "clusters_impossible"), value(data, "clusters"));
     if impossible.is_empty() { k } else { format!("{k} (not possible: {})", impossible.join("; ")) }
 }
 
@@ -113,34 +112,33 @@ pub(super) fn hypotheses(row: &Row) -> Vec<[String; 4]> {
 }
 
 /// One array in lines.
-///
-/// # Errors
-/// A row of something else.
 pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     let data = &row.data;
     let name = format!("{}: N = {}, d = {}", row.word(ARRAY)?, value(data, "tokens"), value(data, "ambient"));
     if !is_fitted(data) {
         return Ok(vec![name, format!("  mixture      {}", verdict(data))]);
     }
+    let ends = |name| interval(data, name);
     let mut lines = vec![
         name,
         format!("  fit          K = {}, p = {}, N_k = {}", clusters(data), dims(data), list(data, "counts")),
         format!(
             "               delta = {}, scale = {}, {} labels expected wrong",
-            interval(data, "delta"),
-            interval(data, "scale"),
+            ends("delta"),
+            ends("scale"),
             value(data, "wrong_labels")
         ),
         format!("  mixture      {}", verdict(data)),
         format!("  power        {}", power(data)),
     ];
-    for [name, printed, margin, holds] in hypotheses(row) {
-        lines.push(format!("  {holds}        {name}: {printed}, margin {margin}"));
-    }
+    let hypotheses = hypotheses(row).into_iter();
+    lines.extend(
+        hypotheses.map(|[name, printed, margin, holds]| format!("  {holds}        {name}: {printed}, margin {margin}")),
+    );
     lines.push(format!(
         "  horizon      theta = {}, {} exact updates, of {}; law {} (5, 50, 95 % of draws)",
-        interval(data, "theta_crit"),
-        interval(data, "exact_updates"),
+        ends("theta_crit"),
+        ends("exact_updates"),
         word(data, "horizon_of"),
         list(data, "law_theta")
     ));
@@ -151,20 +149,11 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
             lines.push(format!("  {words}: {}", verdict(data)));
             continue;
         }
-        lines.push(format!(
-            "  {words}: stable rank {}, coding rate {} nats, mean cosine {}",
-            value(data, "stable_rank"),
-            value(data, "coding_rate"),
-            value(data, "mean_cosine")
-        ));
+        let [rank, rate, cosine] = ["stable_rank", "coding_rate", "mean_cosine"].map(|name| value(data, name));
+        lines.push(format!("  {words}: stable rank {rank}, coding rate {rate} nats, mean cosine {cosine}"));
         if !name.is_empty() {
-            lines.push(format!(
-                "               K = {}, p = {}, {}; power {}",
-                clusters(data),
-                dims(data),
-                verdict(data),
-                power(data)
-            ));
+            let (k, p) = (clusters(data), dims(data));
+            lines.push(format!("               K = {k}, p = {p}, {}; power {}", verdict(data), power(data)));
         }
     }
     if let Some(data) = within(row, "labels") {
@@ -184,9 +173,6 @@ pub(super) fn table(title: &str, text: &str, header: &[&str], rows: Vec<Vec<Stri
 }
 
 /// The tables of the page.
-///
-/// # Errors
-/// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     let with_labels = [&PARTS[..], &[("labels", "labels permuted")]].concat();
     Ok(vec![
@@ -215,12 +201,11 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
 
 /// Lines of a table, each behind the name of its array.
 fn of_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
-    let mut named = vec![];
-    for row in rows {
+    let named = rows.iter().map(|row| {
         let name = row.word(ARRAY)?.to_string();
-        named.extend(lines(row).into_iter().map(|cells| [vec![name.clone()], cells].concat()));
-    }
-    Ok(named)
+        Ok(lines(row).into_iter().map(move |cells| [vec![name.clone()], cells].concat()))
+    });
+    Ok(named.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// A column about a part of a row: its header and its cell.

@@ -1,16 +1,14 @@
 //! `attnlab horizon`: the depth to which Theorem 1 holds on one draw.
 
-use crate::horizon::{HorizonReport, Predicted, bytes_with_copies, horizon_of_tokens, horizon_on};
+use crate::horizon::{HorizonReport, HorizonWitness, Predicted, bytes_with_copies, horizon_of_tokens, horizon_on};
 use crate::theory::printed::delta_limit;
 use crate::unroll::Data;
-use attnlab_core::error::{Error, Result, require};
 use attnlab_core::format::number;
 use attnlab_gpu::backend::Where;
 use attnlab_lab::command::{Bar, Out, Status, input, note};
-use attnlab_lab::run::memory;
+use attnlab_lab::prelude::*;
 use attnlab_theory::attention::streaming::Machine;
 use attnlab_theory::sample::Mixture;
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -78,12 +76,7 @@ enum Source {
 
 /// A number if it is one, otherwise the name of a file.
 fn source(text: &str) -> std::result::Result<Source, String> {
-    let named = text.ends_with(".npy");
-    match (named, input::positive(text)) {
-        (true, _) => Ok(Source::File(text.into())),
-        (false, Ok(n)) => Ok(Source::Drawn(n)),
-        (false, Err(problem)) => Err(problem),
-    }
+    if text.ends_with(".npy") { Ok(Source::File(text.into())) } else { input::positive(text).map(Source::Drawn) }
 }
 
 /// One line of JSON: what was measured, and the law beside it.
@@ -119,14 +112,11 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
 
 /// The horizon of a draw, and its law.
 fn drawn(args: &Args, tokens: u64) -> Result<(HorizonReport, Option<Predicted>)> {
-    let delta = args.delta;
-    let delta = delta.unwrap_or_else(|| delta_limit(tokens as f64, args.dim as f64));
+    let delta = args.delta.unwrap_or_else(|| delta_limit(tokens as f64, args.dim as f64));
     memory::ensure("the horizon of one draw", bytes_with_copies(tokens, args.clusters, args.dim))?;
     let (n, k, p) = (tokens as usize, args.clusters as usize, args.dim as usize);
     let mixture = Mixture::balanced(n, k, p, delta)?;
-    let machine = machine(args)?;
-    let (eta, tau, seed) = (args.eta, args.tau, args.seed);
-    let report = horizon_on(&*machine, &mixture, eta, tau, seed, &Bar::new())?;
+    let report = horizon_on(&*machine(args)?, &mixture, args.eta, args.tau, args.seed, &Bar::new())?;
     let predicted = Predicted::beside(&report);
     Ok((report, predicted))
 }
@@ -137,8 +127,7 @@ fn of_files(args: &Args, tokens: &Path, labels: &Path) -> Result<HorizonReport> 
     let largest = data.bases.iter().map(|u| u.ncols()).max().unwrap_or(0);
     let (n, k) = (data.labels.len() as u64, data.bases.len() as u64);
     memory::ensure("the horizon of one draw", bytes_with_copies(n, k, largest as u64))?;
-    let machine = machine(args)?;
-    horizon_of_tokens(&*machine, &data, args.eta, args.tau, &Bar::new())
+    horizon_of_tokens(&*machine(args)?, &data, args.eta, args.tau, &Bar::new())
 }
 
 fn machine(args: &Args) -> Result<Box<dyn Machine>> {
@@ -156,31 +145,16 @@ fn lines(report: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
     if let Some(delta) = report.delta {
         first.push_str(&format!(", delta = {}", number(delta)));
     }
-    first.push_str(&format!(
-        ", eta = {}, tau = {}, {}",
-        number(report.eta),
-        number(report.tau),
-        match report.seed {
-            Some(seed) => format!("seed {seed}"),
-            None => "tokens from a file".into(),
-        }
-    ));
+    let seed = report.seed.map_or("tokens from a file".into(), |seed| format!("seed {seed}"));
+    first.push_str(&format!(", eta = {}, tau = {}, {seed}", number(report.eta), number(report.tau)));
     let mut lines = vec![first];
     match (report.theta_crit, &report.witness) {
         (Some(theta), Some(first)) => {
-            let updates = first.layer;
-            lines.push(format!(
-                "  this draw  theta = {}: updates 0 to {} are exact ({updates} of them)",
-                number(theta),
-                updates.saturating_sub(1)
-            ));
-            lines.push(format!(
-                "             layer {updates} is not: head {}, column {}, key {} with weight {}",
-                first.head,
-                first.column,
-                first.row,
-                number(first.weight)
-            ));
+            let HorizonWitness { layer: updates, head, column, row, .. } = first;
+            let (theta, last, weight) = (number(theta), updates.saturating_sub(1), number(first.weight));
+            lines.push(format!("  this draw  theta = {theta}: updates 0 to {last} are exact ({updates} of them)"));
+            let key = format!("key {row} with weight {weight}");
+            lines.push(format!("             layer {updates} is not: head {head}, column {column}, {key}"));
         }
         _ => lines.push("  this draw  the pattern never breaks: every update is exact".into()),
     }
@@ -191,22 +165,16 @@ fn lines(report: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {
         }
         None => lines.push("  the law    does not apply here (K = 1, delta = 0 or tau = 1)".into()),
     }
-    lines.push(format!(
-        "  {}: {} columns decided again in f64, {} s, {} GFLOP/s",
-        report.backend,
-        report.redecided,
-        number((100.0 * report.wall_s).round() / 100.0),
-        number(report.gflops.round())
-    ));
+    let HorizonReport { backend, redecided, .. } = report;
+    let (seconds, rate) = (number((100.0 * report.wall_s).round() / 100.0), number(report.gflops.round()));
+    lines.push(format!("  {backend}: {redecided} columns decided again in f64, {seconds} s, {rate} GFLOP/s"));
     lines
 }
 
 fn law_lines(law: &Predicted) -> Vec<String> {
     let updates = law.exact_updates.map(|u| u.to_string()).join(" / ");
-    let mut lines = vec![format!(
-        "  the law    theta = {}: {updates} exact updates (5 / 50 / 95 % of draws)",
-        law.theta.map(number).join(" / ")
-    )];
+    let theta = law.theta.map(number).join(" / ");
+    let mut lines = vec![format!("  the law    theta = {theta}: {updates} exact updates (5 / 50 / 95 % of draws)")];
     if let Some(rank) = law.rank {
         let percent = number((1000.0 * rank).round() / 10.0);
         lines.push(format!("             {percent} % of draws break by the theta of this one"));

@@ -139,8 +139,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     match (&args.network[..], &args.text, args.tokens_are) {
         ([_, ..], Some(text), _) => {
             let of_file = |network: &PathBuf| {
-                let fitting = fitting(args, Scale::Fitted)?;
-                let mut settings = InspectNetwork::of_files(network, text, fitting)?;
+                let mut settings = InspectNetwork::of_files(network, text, fitting(args, Scale::Fitted)?)?;
                 super::note_renamings(network)?;
                 settings.tokens = args.tokens as usize;
                 settings.window = args.window.map_or(settings.window, |n| n as usize);
@@ -149,8 +148,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
                 settings.control_seed = args.seed;
                 Ok(settings)
             };
-            let networks = args.network.iter().map(of_file);
-            let networks = networks.collect::<Result<Vec<InspectNetwork>>>()?;
+            let networks = args.network.iter().map(of_file).collect::<Result<Vec<InspectNetwork>>>()?;
             let (lines, tables) = (network_findings::lines, network_findings::tables);
             let shown = Shown { summary: summary::of_networks, lines, tables, page: PAGE };
             let networks = InspectNetworks::of(networks);
@@ -172,8 +170,7 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
                 controls: !args.no_controls,
                 fitting: fitting(args, Scale::AsGiven)?,
             };
-            let shown = Shown { summary: summary::of_arrays, lines, tables, page: PAGE };
-            computed(&settings, &shown, &to, out)
+            computed(&settings, &Shown { summary: summary::of_arrays, lines, tables, page: PAGE }, &to, out)
         }
         // Refused by the parser of arguments.
         _ => Err(Error::undefined("neither a network nor activations")),
@@ -193,10 +190,7 @@ struct Records<'a> {
 
 impl<'a> Records<'a> {
     fn of(args: &'a Args) -> Result<Self> {
-        let quantities = match &args.record[..] {
-            [] => None,
-            names => Some(Recordings::named(names)?),
-        };
+        let quantities = (!args.record.is_empty()).then(|| Recordings::named(&args.record)).transpose()?;
         let alone = quantities.is_none() || args.rows.shard.is_whole();
         let allowed = "must not come with --shard. Give --record without it, in one more call";
         require(alone, "record", args.record.join(","), allowed)?;
@@ -247,18 +241,10 @@ impl<'a> Records<'a> {
 }
 
 fn fitting(args: &Args, scale: Scale) -> Result<Fitting> {
-    let clusters = args.clusters.unwrap_or(0) as usize;
-    let fitting = Fitting {
-        clusters,
-        most_clusters: (args.most_clusters as usize).max(clusters),
-        scale: args.scale.unwrap_or(scale),
-        centre: args.centre,
-        eta: args.eta,
-        tau: args.tau,
-        level: args.level,
-        test_level: args.test_level,
-        power_draws: args.power_draws,
-    };
+    let Args { centre, eta, tau, level, test_level, power_draws, .. } = *args;
+    let (clusters, scale) = (args.clusters.unwrap_or(0) as usize, args.scale.unwrap_or(scale));
+    let most_clusters = (args.most_clusters as usize).max(clusters);
+    let fitting = Fitting { clusters, most_clusters, scale, centre, eta, tau, level, test_level, power_draws };
     // The options' own names: the table's stand in settings files.
     fitting.ranges("")?;
     fitting.validate()?;

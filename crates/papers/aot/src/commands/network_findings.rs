@@ -7,11 +7,9 @@ use super::summary;
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
 use crate::experiments::parts::within;
-use attnlab_core::error::Result;
+use attnlab_lab::prelude::*;
 use attnlab_lab::report::Table;
-use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
-use serde_json::{Map, Value};
 
 /// Words for a place and a variant.
 fn named(row: &Row) -> Result<[String; 2]> {
@@ -19,19 +17,13 @@ fn named(row: &Row) -> Result<[String; 2]> {
         0.0 => "embedding".to_string(),
         block => format!("block {block}"),
     };
-    let place = match row.word(NAME) {
-        Ok(name) => format!("{name}, {place}"),
-        Err(_) => place,
-    };
+    let place = row.word(NAME).map_or(place.clone(), |name| format!("{name}, {place}"));
     let variant = row.word(VARIANT)?;
     let words = VARIANTS.iter().find(|(name, _)| *name == variant);
     Ok([place, words.map_or(variant, |(_, words)| *words).to_string()])
 }
 
 /// One place of the trained network in lines; other variants are in the tables.
-///
-/// # Errors
-/// A row of something else.
 pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     let data = &row.data;
     let [place, variant] = named(row)?;
@@ -42,31 +34,18 @@ pub(super) fn lines(row: &Row) -> Result<Vec<String>> {
     let mut lines =
         if is_fitted(data) { of_fit(row, name) } else { vec![name, format!("  mixture      {}", verdict(data))] };
     if let Some(heads) = within(row, "heads") {
-        lines.push(format!(
-            "  heads        SNR {} before the block, {} after it, factor {}",
-            interval(heads, "all_before"),
-            interval(heads, "all_after"),
-            interval(heads, "factor")
-        ));
-        lines.push(format!(
-            "               in random subspaces {} and {}, factor {}",
-            interval(heads, "chance_before"),
-            interval(heads, "chance_after"),
-            interval(heads, "chance_factor")
-        ));
+        let [before, after, factor] = ["all_before", "all_after", "factor"].map(|name| interval(heads, name));
+        lines.push(format!("  heads        SNR {before} before the block, {after} after it, factor {factor}"));
+        let [before, after, factor] =
+            ["chance_before", "chance_after", "chance_factor"].map(|name| interval(heads, name));
+        lines.push(format!("               in random subspaces {before} and {after}, factor {factor}"));
     }
     if let Some(attention) = within(row, "attention") {
-        lines.push(format!(
-            "  attention    entropy {} of {} nats, energy {}",
-            interval(attention, "entropy"),
-            value(attention, "ceiling"),
-            interval(attention, "energy")
-        ));
-        lines.push(format!(
-            "               first token {} of the weight, entropy without it {}",
-            interval(attention, "sink"),
-            interval(attention, "entropy_without_sink")
-        ));
+        let [entropy, energy, sink, without] =
+            ["entropy", "energy", "sink", "entropy_without_sink"].map(|name| interval(attention, name));
+        let ceiling = value(attention, "ceiling");
+        lines.push(format!("  attention    entropy {entropy} of {ceiling} nats, energy {energy}"));
+        lines.push(format!("               first token {sink} of the weight, entropy without it {without}"));
     }
     Ok(lines)
 }
@@ -76,24 +55,20 @@ fn of_fit(row: &Row, name: String) -> Vec<String> {
     let data = &row.data;
     let holds = hypotheses(row);
     let failing: Vec<&str> = holds.iter().filter(|h| h[3] != "holds").map(|h| h[0].as_str()).collect();
+    let (count, holding) = (holds.len(), holds.len() - failing.len());
+    let ends = |name| interval(data, name);
+    let [rank, rate, cosine] = ["stable_rank", "coding_rate", "mean_cosine"].map(|name| value(data, name));
     let failing = if failing.is_empty() { "none".into() } else { failing.join(", ") };
     vec![
         name,
-        format!("  fit          K = {}, p = {}, delta = {}", clusters(data), dims(data), interval(data, "delta")),
+        format!("  fit          K = {}, p = {}, delta = {}", clusters(data), dims(data), ends("delta")),
         format!("  mixture      {}", verdict(data)),
         format!("  power        {}", power(data)),
+        format!("  hypotheses   {holding} of {count} hold; failing: {failing}"),
         format!(
-            "  hypotheses   {} of {} hold; failing: {failing}",
-            holds.iter().filter(|h| h[3] == "holds").count(),
-            holds.len()
-        ),
-        format!(
-            "  horizon      theta = {}, of {}; stable rank {}, coding rate {} nats, mean cosine {}",
-            interval(data, "theta_crit"),
-            word(data, "horizon_of"),
-            value(data, "stable_rank"),
-            value(data, "coding_rate"),
-            value(data, "mean_cosine")
+            "  horizon      theta = {}, of {}; stable rank {rank}, coding rate {rate} nats, mean cosine {cosine}",
+            ends("theta_crit"),
+            word(data, "horizon_of")
         ),
     ]
 }
@@ -102,8 +77,10 @@ fn of_fit(row: &Row, name: String) -> Vec<String> {
 const HEADS: [&str; 4] = ["sink_by_head", "entropy_by_head", "entropy_without_sink_by_head", "energy_by_head"];
 const SUBSPACES: [&str; 4] = ["counts", "snr_before", "snr_after", "factor_by_head"];
 
-/// Rows of a table: place, number of the head from 1, and its entry of every list, with its interval if it has one.
-fn by_head(place: &str, data: &Map<String, Value>, lists: &[&str]) -> Vec<Vec<String>> {
+/// Rows of a table: place, number of the head from 1, and its entry of every list in a part of the row, with its interval
+/// if it has one.
+fn by_head(row: &Row, place: &str, part: &str, lists: &[&str]) -> Vec<Vec<String>> {
+    let Some(data) = within(row, part) else { return vec![] };
     let entry = |name: &str, head: usize| data.get(name)?.as_array()?.get(head).and_then(as_number);
     let heads = lists.first().and_then(|name| data.get(*name)?.as_array()).map_or(0, Vec::len);
     let cell = |name: &str, head: usize| {
@@ -122,9 +99,6 @@ fn by_head(place: &str, data: &Map<String, Value>, lists: &[&str]) -> Vec<Vec<St
 }
 
 /// The tables of the page.
-///
-/// # Errors
-/// Rows of something else.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
     Ok(vec![
         summary::table_of_networks(rows)?,
@@ -162,17 +136,13 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
             "Attention by head",
             "Of the network as given, with intervals over windows.",
             &["place", "head", "first token", "entropy", "without the first token", "energy"],
-            of_trained(rows, |row, place| {
-                within(row, "attention").map_or(vec![], |data| by_head(place, data, &HEADS))
-            })?,
+            of_trained(rows, |row, place| by_head(row, place, "attention", &HEADS))?,
         ),
         table(
             "SNR by subspace",
             "Of the network as given, with intervals over windows. Heads that share their values share a subspace.",
             &["place", "subspace", "tokens", "SNR before", "SNR after", "factor"],
-            of_trained(rows, |row, place| {
-                within(row, "heads").map_or(vec![], |data| by_head(place, data, &SUBSPACES))
-            })?,
+            of_trained(rows, |row, place| by_head(row, place, "heads", &SUBSPACES))?,
         ),
         table(
             "Horizon and ranks",
@@ -191,12 +161,11 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
 
 /// Lines of a table, each behind the words for its place and network.
 fn of_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
-    let mut table_lines = vec![];
-    for row in rows {
+    let named = rows.iter().map(|row| {
         let name = named(row)?;
-        table_lines.extend(lines(row).into_iter().map(|cells| [name.to_vec(), cells].concat()));
-    }
-    Ok(table_lines)
+        Ok(lines(row).into_iter().map(move |cells| [name.to_vec(), cells].concat()))
+    });
+    Ok(named.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// Lines of a table of the network as given. One table of heads is long enough: the controls' are in the rows.

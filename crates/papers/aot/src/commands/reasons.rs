@@ -1,5 +1,6 @@
 //! Reasons of verdicts, told apart by their words and not by their numbers.
 
+use super::findings::texts;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -8,9 +9,9 @@ use std::collections::BTreeMap;
 pub(super) fn commonest(places: &[&Map<String, Value>]) -> Option<String> {
     let mut counts: BTreeMap<String, (usize, String)> = BTreeMap::new();
     for data in places {
-        let reasons = data.get("reasons").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
         // The first reason of each kind.
-        let by_kind: BTreeMap<String, &str> = reasons.rev().map(|reason| (kind(reason), reason)).collect();
+        let reasons = texts(data, "reasons").into_iter().rev();
+        let by_kind: BTreeMap<String, &str> = reasons.map(|reason| (kind(reason), reason)).collect();
         for (kind, reason) in by_kind {
             let (count, common) = counts.entry(kind).or_insert_with(|| (0, reason.to_string()));
             *count += 1;
@@ -24,8 +25,7 @@ pub(super) fn commonest(places: &[&Map<String, Value>]) -> Option<String> {
 
 /// A reason with ".." for the words in which another of its kind differs.
 fn without_differences(reason: &str, other: &str) -> String {
-    let words = reason.split(' ').zip(other.split(' ')).map(|(a, b)| if a == b { a } else { ".." });
-    words.collect::<Vec<_>>().join(" ")
+    reason.split(' ').zip(other.split(' ')).map(|(a, b)| if a == b { a } else { ".." }).collect::<Vec<_>>().join(" ")
 }
 
 /// A reason without the p-values in brackets at its end.

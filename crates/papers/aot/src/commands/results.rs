@@ -43,37 +43,31 @@ pub(super) fn computed<E: Experiment + Described>(
     let entry = entries.iter().find(|e: &&Entry| e.id == E::ID);
     let entry = entry.ok_or_else(|| Error::undefined("this build has no such experiment"))?;
     let command = folder::command(entry, settings, to.seed)?;
-    let how = RunOptions {
-        seed: to.seed,
-        force: to.rows.force,
-        mix_builds: to.rows.mix_builds,
-        shard: to.rows.shard,
-        command: Some(&command),
-    };
+    let RowOptions { force, mix_builds, shard } = to.rows;
+    let how = RunOptions { seed: to.seed, force, mix_builds, shard, command: Some(&command) };
     let results = experiment::run(settings, to.folder, &how, &Bar::resumable())?;
     folder::note_trials(&results.dropped, results.resumed, results.computed);
-    if !to.rows.shard.is_whole() {
-        folder::note_shard(to.rows.shard, results.rows.len(), to.folder);
+    if !shard.is_whole() {
+        folder::note_shard(shard, results.rows.len(), to.folder);
         return Ok(Status::Expected);
     }
     let _owner = store::Store::share(to.folder, &experiment::manifest(settings, to.seed))?;
     let summary = (shown.summary)(&results.rows)?;
-    let figures = settings.figures(&results.rows)?.into_iter();
-    let figures = figures.map(|f| f.noted(&settings.size())).collect();
+    let figures = settings.figures(&results.rows)?.into_iter().map(|f| f.noted(&settings.size())).collect();
     let mut tables = (shown.tables)(&results.rows)?;
     if !summary.is_empty() {
         tables.insert(0, Table { title: "Summary".into(), text: summary.clone(), ..Table::default() });
     }
     let written = write(figures, &tables, &results.rows, &command, shown.page, to)?;
-    if !to.json {
-        summary.iter().try_for_each(|paragraph| out.line(&format!("{paragraph}\n")))?;
+    if to.json {
+        results.rows.iter().try_for_each(|row| out.json(row))?;
+        return Ok(Status::Expected);
     }
+    summary.iter().try_for_each(|paragraph| out.line(&format!("{paragraph}\n")))?;
     for row in &results.rows {
-        if to.json { out.json(row)? } else { (shown.lines)(row)?.iter().try_for_each(|line| out.line(line))? }
+        (shown.lines)(row)?.iter().try_for_each(|line| out.line(line))?;
     }
-    if !to.json {
-        folder::list(&written, out)?;
-    }
+    folder::list(&written, out)?;
     Ok(Status::Expected)
 }
 

@@ -1,14 +1,13 @@
 //! `attnlab sample`: a draw of Definition 1 as files of NumPy.
 
 use crate::draws::{BasisRelation, DrawOptions, Planned, drawing_claim};
-use attnlab_core::error::{Error, Result, require};
 use attnlab_lab::command::{Out, Parameters, Status, input};
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::files;
 use attnlab_networks::npy;
 use attnlab_theory::sample::Draw;
 use ndarray::Array1;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -79,10 +78,7 @@ pub(super) struct Args {
 
 /// Runs the command.
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let plan = match &args.claim {
-        Some(id) => of_claim(args, id)?,
-        None => of_options(args)?,
-    };
+    let plan = args.claim.as_ref().map_or_else(|| of_options(args), |id| of_claim(args, id))?;
     plan.validate()?;
     let names: Vec<PathBuf> = ["z.npy".into(), "y.npy".into(), "draw.json".into()]
         .into_iter()
@@ -106,16 +102,8 @@ fn of_options(args: &Args) -> Result<Planned> {
     let unset = args.parameters.set.is_empty() && args.parameters.input.is_none();
     let allowed = "must come with --claim; without one write --tokens, --clusters, --dim and --delta";
     require(unset, "set", args.parameters.set.join(" "), allowed)?;
-    let options = DrawOptions {
-        tokens: args.tokens,
-        clusters: args.clusters,
-        dim: args.dim,
-        ambient: args.ambient,
-        delta: args.delta,
-        relation: args.relation,
-        coherence: args.coherence,
-    };
-    Planned::of_options(&options, args.seed)
+    let Args { tokens, clusters, dim, ambient, delta, relation, coherence, seed, .. } = *args;
+    Planned::of_options(&DrawOptions { tokens, clusters, dim, ambient, delta, relation, coherence }, seed)
 }
 
 fn of_claim(args: &Args, id: &str) -> Result<Planned> {
@@ -128,11 +116,10 @@ fn of_claim(args: &Args, id: &str) -> Result<Planned> {
 fn write(args: &Args, names: &[PathBuf], draw: &Draw, text: &Value) -> Result<()> {
     npy::write(&names[0], &draw.tokens, args.force)?;
     let labels: Array1<i64> = draw.labels.iter().map(|k| *k as i64).collect();
-    let put = |path: &Path, bytes: &[u8]| files::write_whole(path, args.force, |w| w.write_all(bytes));
     files::write_whole(&names[1], args.force, |w| attnlab_core::npy::write(&labels, w))?;
     for (path, basis) in names[3..].iter().zip(&draw.bases) {
         npy::write(path, basis, args.force)?;
     }
     // Last, so that a folder with seeds is complete.
-    put(&names[2], format!("{text:#}\n").as_bytes())
+    files::write_whole(&names[2], args.force, |w| w.write_all(format!("{text:#}\n").as_bytes()))
 }

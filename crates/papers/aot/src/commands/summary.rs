@@ -5,12 +5,10 @@ use super::findings::{PARTS, interval, is_fitted, shown, table};
 use super::reasons::commonest;
 use crate::experiments::inspect_network::{VARIANT, VARIANTS};
 use crate::experiments::inspect_networks::NAME;
-use attnlab_core::error::{Error, Result};
 use attnlab_core::stats::quantile;
+use attnlab_lab::prelude::*;
 use attnlab_lab::report::Table;
-use attnlab_lab::run::Row;
 use attnlab_lab::run::store::as_number;
-use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 type Data = Map<String, Value>;
@@ -19,33 +17,23 @@ type Data = Map<String, Value>;
 type Noun = [&'static str; 2];
 
 /// Summarises inspected arrays.
-///
-/// # Errors
-/// No array that could be fitted.
 pub(super) fn of_arrays(rows: &[Row]) -> Result<Vec<String>> {
     ensure_fitted("arrays", rows)?;
     let arrays: Vec<&Data> = rows.iter().map(|row| &row.data).collect();
     let mut sentences = of_places(&arrays, ["array", "arrays"]);
     let part = |name: &str| -> Vec<&Data> { arrays.iter().filter_map(|data| within(data, name)).collect() };
-    let mut controls = vec![];
-    for (name, words) in &PARTS[1..] {
+    let fitted = |(name, words): &(&str, &str)| {
         let control = part(name);
-        if !control.is_empty() {
-            controls.push(format!("{words}, {}, theta {}", consistent(&control), theta(&control)));
-        }
-    }
+        (!control.is_empty()).then(|| format!("{words}, {}, theta {}", consistent(&control), theta(&control)))
+    };
     let labels = part("labels");
-    if !labels.is_empty() {
-        controls.push(format!("labels permuted, theta {}", theta(&labels)));
-    }
+    let labels = (!labels.is_empty()).then(|| format!("labels permuted, theta {}", theta(&labels)));
+    let controls: Vec<String> = PARTS[1..].iter().filter_map(fitted).chain(labels).collect();
     sentences.extend(of_controls(&controls));
     Ok(vec![sentences.join(" ")])
 }
 
 /// Summarises inspected networks, one paragraph each.
-///
-/// # Errors
-/// Rows of something else; no place that could be fitted.
 pub(super) fn of_networks(rows: &[Row]) -> Result<Vec<String>> {
     ensure_fitted("places", rows)?;
     let of_network = |(name, [given, controls @ ..]): (&str, Variants)| {
@@ -83,9 +71,6 @@ const RANGES: [(&str, &str, &str); 7] = [
 ];
 
 /// The table of what the sentences on networks leave out: ranges over the places of every variant.
-///
-/// # Errors
-/// Rows of something else.
 pub(super) fn table_of_networks(rows: &[Row]) -> Result<Table> {
     let mut lines = vec![];
     for (name, variants) in by_network(rows)? {
@@ -139,8 +124,7 @@ fn word<'a>(data: &'a Data, name: &str) -> &'a str {
 
 /// "LEAST to LARGEST" of a number of the places that have it.
 fn span(places: &[&Data], of: impl Fn(&Data) -> Option<f64>) -> String {
-    let values: Vec<f64> = places.iter().filter_map(|data| of(data)).collect();
-    range(&values)
+    range(&places.iter().filter_map(|data| of(data)).collect::<Vec<_>>())
 }
 
 fn range(values: &[f64]) -> String {
@@ -170,8 +154,7 @@ fn counted(places: &[&Data]) -> String {
         let reason = commonest(&judged).map_or(String::new(), |reason| format!(" (most often: {reason})"));
         format!("{} {words}{reason}", judged.len())
     };
-    let [rejected, undecided] = [("not-such-a-mixture", "not such a mixture"), ("undecided", "undecided")]
-        .map(|(verdict, words)| of(verdict, words));
+    let (rejected, undecided) = (of("not-such-a-mixture", "not such a mixture"), of("undecided", "undecided"));
     format!("{} with Definition 1, {rejected}, {undecided}", consistent(places))
 }
 
@@ -280,8 +263,7 @@ mod tests {
 
     fn row(parameters: Value, data: Value) -> Row {
         let object = |value: Value| value.as_object().cloned().unwrap_or_default();
-        let manifest = Manifest::new("t", 0, Map::new());
-        Row::new(&manifest, 0, 0, object(parameters), object(data))
+        Row::new(&Manifest::new("t", 0, Map::new()), 0, 0, object(parameters), object(data))
     }
 
     fn judged(verdict: &str, reasons: Value, margin: f64) -> Value {
@@ -382,8 +364,7 @@ mod tests {
         }
         let table = table_of_networks(&rows).unwrap();
         assert_eq!(table.rows.len(), 2);
-        let ranges = ["0.25", "1.25 to 1.75 (median 1.5)", "0.4", "1", "0.25 to 0.75 (median 0.5)"];
-        assert_eq!(table.rows[0][4..9], ranges);
+        assert_eq!(table.rows[0][4..9], ["0.25", "1.25 to 1.75 (median 1.5)", "0.4", "1", "0.25 to 0.75 (median 0.5)"]);
         assert_eq!(table.rows[1][8..], ["0.125", "1.875", "2"]);
         let two = rows.map(|r| {
             let mut parameters = r.parameters.clone();

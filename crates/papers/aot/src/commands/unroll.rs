@@ -70,7 +70,7 @@ pub(super) struct Args {
     force: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum MaskName {
     /// All of them
     None,
@@ -94,23 +94,16 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     if let (Some(csv), Some(tokens)) = (&args.csv, &args.save_tokens)
         && csv == tokens
     {
-        let allowed = "must be another name than that of --csv";
-        return Err(Error::invalid("save-tokens", tokens.display(), allowed));
+        return Err(Error::invalid("save-tokens", tokens.display(), "must be another name than that of --csv"));
     }
     let phi = Phi::parse(&args.phi, args.tau)?;
     let data = Data::read(&args.tokens, &args.bases, &args.labels)?;
     for warning in &data.warnings {
         note(&format!("warning: {warning}"));
     }
-    let layer = Mssa {
-        phi,
-        eta: args.eta,
-        mask: match args.mask {
-            MaskName::None => Mask::None,
-            MaskName::Causal => Mask::Causal,
-        },
-        normalise_queries: args.normalise_queries,
-    };
+    let Args { eta, normalise_queries, .. } = *args;
+    let mask = if args.mask == MaskName::Causal { Mask::Causal } else { Mask::None };
+    let layer = Mssa { phi, eta, mask, normalise_queries };
     let chosen = match precision(args)? {
         Precision::F32 => Some(args.device.backend.machine()?),
         // Only the CPU computes in f64, so `auto` has nothing to choose.
@@ -123,13 +116,13 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let bar = Bar::unless_lines_show();
     bar.start("unroll", args.layers);
     let report = unroll_with(&data, &layer, args.layers, machine, &mut |row| {
-        match (args.json, row.layer) {
-            (true, _) => out.json(row)?,
-            (false, 0) => {
+        if args.json {
+            out.json(row)?;
+        } else {
+            if row.layer == 0 {
                 out.line(&header(data.bases.len()))?;
-                out.line(&line(row))?;
             }
-            (false, _) => out.line(&line(row))?,
+            out.line(&line(row))?;
         }
         bar.advance(u64::from(row.layer > 0));
         Ok(())
@@ -159,23 +152,19 @@ fn precision(args: &Args) -> Result<Precision> {
 }
 
 fn header(clusters: usize) -> String {
-    let names = (0..clusters).map(|k| format!("{:>12}", format!("snr_{k}")));
-    format!("layer{}", names.collect::<String>())
+    format!("layer{}", (0..clusters).map(|k| format!("{:>12}", format!("snr_{k}"))).collect::<String>())
 }
 
 fn line(row: &LayerSnr) -> String {
-    let values = row.snr.iter().map(|x| format!("{:>12}", number(*x)));
-    format!("{:>5}{}", row.layer, values.collect::<String>())
+    format!("{:>5}{}", row.layer, row.snr.iter().map(|x| format!("{:>12}", number(*x))).collect::<String>())
 }
 
 fn csv_text(rows: &[LayerSnr]) -> String {
     let clusters = rows.first().map_or(0, |r| r.snr.len());
-    let names = (0..clusters).map(|k| format!(",snr_{k}"));
-    let mut text = format!("layer{}\n", names.collect::<String>());
+    let mut text = format!("layer{}\n", (0..clusters).map(|k| format!(",snr_{k}")).collect::<String>());
     for row in rows {
         // The shortest text that reads back to the same number.
-        let values = row.snr.iter().map(|x| format!(",{x}"));
-        text.push_str(&format!("{}{}\n", row.layer, values.collect::<String>()));
+        text.push_str(&format!("{}{}\n", row.layer, row.snr.iter().map(|x| format!(",{x}")).collect::<String>()));
     }
     text
 }

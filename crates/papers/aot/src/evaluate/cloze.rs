@@ -44,8 +44,7 @@ impl Sequence {
     /// Encodes the whole text once; the candidate begins where the text leaves `known`, the text before it.
     fn new(text: &str, known: &str, cut: &Cut) -> Result<Self> {
         let (ids, spans): (Vec<u32>, Vec<_>) = cut.tokenizer.encode_with_spans(text)?.into_iter().unzip();
-        let before = common(text.as_bytes(), known.as_bytes());
-        Ok(Sequence { start: first_beyond(&spans, before), ids })
+        Ok(Sequence { start: first_beyond(&spans, common(text.as_bytes(), known.as_bytes())), ids })
     }
 }
 
@@ -56,13 +55,13 @@ impl Question {
         let (before, after) = cloze.sides();
         let before = format!("{} {}", cloze.passage.join(" "), before);
         let known = apply(&before);
-        let mut sequences = vec![];
-        for candidate in &cloze.candidates {
+        let pair = |candidate: &String| {
             let short = format!("{}{candidate}", with_space(&before));
             let full = format!("{short}{after}");
             let [short, full] = [short, full].map(|text| Sequence::new(apply(&text).trim_end(), known.trim_end(), cut));
-            sequences.push((short?, full?));
-        }
+            Ok((short?, full?))
+        };
+        let sequences = cloze.candidates.iter().map(pair).collect::<Result<Vec<(Sequence, Sequence)>>>()?;
         let all = || sequences.iter().flat_map(|(short, full)| [short, full]);
         let first: &[u32] = sequences.first().map_or(&[], |(short, _)| &short.ids);
         // Tokens with which all sequences begin, none of which belongs to a candidate.
@@ -82,12 +81,12 @@ impl Question {
         if shortened {
             begin.drain(cut.before.len()..cut.before.len() + begin.len() - room);
         }
-        let candidates = sequences.iter().map(|(short, full)| Candidate {
+        let candidate = |(short, full): &(Sequence, Sequence)| Candidate {
             short: short.ids[shared..].to_vec(),
             full: full.ids[shared..].to_vec(),
             starts: [short, full].map(|s| s.start - shared),
-        });
-        let candidates: Vec<Candidate> = candidates.collect();
+        };
+        let candidates: Vec<Candidate> = sequences.iter().map(candidate).collect();
         if candidates.iter().any(|c| c.short.len() <= c.starts[0]) {
             return Err(question.refused("must have candidates that are tokens of their own"));
         }
@@ -95,8 +94,7 @@ impl Question {
     }
 
     pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
-        let of_candidates = self.candidates.iter().flat_map(|c| [&c.short[..], &c.full[..]]);
-        std::iter::once(&self.shared[..]).chain(of_candidates)
+        std::iter::once(&self.shared[..]).chain(self.candidates.iter().flat_map(|c| [&c.short[..], &c.full[..]]))
     }
 
     /// Tokens of the forward passes: the shared ones once, then those of every candidate.
@@ -126,23 +124,16 @@ impl Question {
                 false => losses(&candidate.short)?,
             };
             let [start, start_of_full] = candidate.starts;
-            let short = &short[start..];
-            scores.push(-short.iter().sum::<f64>());
-            scores.push(short.len() as f64);
-            scores.push(-full[start_of_full.min(full.len())..].iter().sum::<f64>());
+            let (short, full) = (&short[start..], &full[start_of_full.min(full.len())..]);
+            scores.extend([-short.iter().sum::<f64>(), short.len() as f64, -full.iter().sum::<f64>()]);
         }
         Ok(scores)
     }
 
     /// The candidate that a score prefers, the first of equal ones.
     fn chosen(scores: impl Iterator<Item = f64>) -> usize {
-        let mut best = (0, f64::NEG_INFINITY);
-        for (i, score) in scores.enumerate() {
-            if score > best.1 {
-                best = (i, score);
-            }
-        }
-        best.0
+        let first = (0, f64::NEG_INFINITY);
+        scores.enumerate().fold(first, |best, new| if new.1 > best.1 { new } else { best }).0
     }
 }
 
@@ -161,16 +152,11 @@ pub(super) fn reading(name: &str, questions: &[Question], scores: &[Vec<f64>], l
         "candidate and the rest of the sentence" => |s| s[2],
         other => return Err(Error::unknown("reading", other, READINGS)),
     };
-    let right = |(question, scores): (&Question, &Vec<f64>)| {
-        Question::chosen(scores.chunks_exact(3).map(value)) == question.answer
-    };
+    let right = |(q, scores): (&Question, &Vec<f64>)| Question::chosen(scores.chunks_exact(3).map(value)) == q.answer;
     let correct: Vec<bool> = questions.iter().zip(scores).map(right).collect();
     let n = questions.len() as f64;
     let chance = questions.iter().map(|q| 1.0 / q.candidates.len() as f64);
-    let frequent = questions.iter().map(|q| match q.frequent.contains(&q.answer) {
-        true => 1.0 / q.frequent.len() as f64,
-        false => 0.0,
-    });
+    let share = |q: &Question| if q.frequent.contains(&q.answer) { 1.0 / q.frequent.len() as f64 } else { 0.0 };
     let tokens: usize = questions.iter().map(Question::tokens).sum();
     Ok(Found {
         estimate: accuracy(&correct, level)?,
@@ -178,7 +164,7 @@ pub(super) fn reading(name: &str, questions: &[Question], scores: &[Vec<f64>], l
         units: questions.len(),
         baselines: vec![
             ("a candidate drawn uniformly", chance.sum::<f64>() / n),
-            ("the candidate most frequent in the passage", frequent.sum::<f64>() / n),
+            ("the candidate most frequent in the passage", questions.iter().map(share).sum::<f64>() / n),
         ],
         counts: vec![("questions", n), ("tokens of the passes", tokens as f64)],
     })

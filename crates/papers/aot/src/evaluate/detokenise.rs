@@ -54,17 +54,11 @@ impl Detokeniser {
     pub fn apply(self, text: &str) -> Cow<'_, str> {
         match self {
             Detokeniser::Off => text.into(),
-            Detokeniser::Openai => {
-                let text = text.replace(['\u{201c}', '\u{201d}'], "\"");
-                format!("\n{}", text.trim()).into()
-            }
+            Detokeniser::Openai => format!("\n{}", text.replace(['\u{201c}', '\u{201d}'], "\"").trim()).into(),
             Detokeniser::Spaces => spaces(text).into(),
             Detokeniser::Wikitext => {
-                let mut text = text.to_string();
-                for (from, to) in [(" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", ".")] {
-                    text = text.replace(from, to);
-                }
-                let mut text = spaces(&text);
+                let joined = text.replace(" @-@ ", "-").replace(" @,@ ", ",").replace(" @.@ ", ".");
+                let mut text = spaces(&joined);
                 for [open, close] in [['(', ')'], ['[', ']'], ['{', '}']] {
                     text = text.replace(&format!("{open} "), &open.to_string());
                     text = text.replace(&format!(" {close}"), &close.to_string());
@@ -87,11 +81,10 @@ impl Detokeniser {
 
 /// Replaces the word N by 1.
 fn numbers(text: &str) -> String {
-    let word = |word: &str| match word {
-        "N" => "1".to_string(),
-        word => word.to_string(),
+    let line = |line: &str| {
+        let words = line.split(' ').map(|word| if word == "N" { "1" } else { word });
+        words.collect::<Vec<_>>().join(" ")
     };
-    let line = |line: &str| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -120,10 +113,7 @@ fn spaces(text: &str) -> String {
             if !(close || before || closing_quote) {
                 spaced.push(' ');
             }
-            spaced.push_str(match word {
-                "``" | "''" => "\"",
-                word => word,
-            });
+            spaced.push_str(if matches!(word, "``" | "''") { "\"" } else { word });
             let opening_quote = word == "``" || word == "\"" && !quoted;
             quoted = match word {
                 "``" => true,

@@ -39,12 +39,11 @@ pub use detokenise::Detokeniser;
 pub use passage::STOP_WORDS;
 pub use statistics::{Found, ratio};
 
-use attnlab_core::error::{Error, Result, require_shape};
+use attnlab_lab::prelude::*;
 use attnlab_networks::transformer::TransformerArchitecture;
 use attnlab_networks::{Tokenizer, Transformer};
 use clap::ValueEnum;
 use files::Read;
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Task that a network is evaluated on.
@@ -142,38 +141,29 @@ impl Prepared {
     pub fn new(read: &Read, tokenizer: &Tokenizer, network: &TransformerArchitecture, passes: Passes) -> Result<Self> {
         let before = special_before(tokenizer)?;
         let cut = Cut { tokenizer, before: &before, context: network.context, detokenise: passes.detokenise };
-        let (items, tokens) = match read {
+        let items = match read {
             Read::Passages(passages) => {
-                let passages: Result<Vec<_>> = passages.iter().map(|p| passage::Passage::new(p, &cut)).collect();
-                let passages = passages?;
-                let tokens = passages.iter().map(passage::Passage::tokens).collect();
-                let excluded = passage::Excluded::new(tokenizer)?;
-                (Items::Passages(passages, excluded), tokens)
+                let passages = passages.iter().map(|p| passage::Passage::new(p, &cut)).collect::<Result<_>>()?;
+                Items::Passages(passages, passage::Excluded::new(tokenizer)?)
             }
             Read::Questions(questions) => {
-                let questions: Result<Vec<_>> = questions.iter().map(|q| cloze::Question::new(q, &cut)).collect();
-                let questions = questions?;
-                let tokens = questions.iter().map(cloze::Question::tokens).collect();
-                (Items::Questions(questions), tokens)
+                Items::Questions(questions.iter().map(|q| cloze::Question::new(q, &cut)).collect::<Result<_>>()?)
             }
-            Read::Text(text) => {
-                let windows = text::Windows::new(text, &cut, passes.window, passes.stride)?;
-                let tokens = (0..windows.len()).map(|i| windows.tokens(i)).collect();
-                (Items::Windows(windows), tokens)
-            }
+            Read::Text(text) => Items::Windows(text::Windows::new(text, &cut, passes.window, passes.stride)?),
+        };
+        let tokens = match &items {
+            Items::Passages(passages, _) => passages.iter().map(passage::Passage::tokens).collect(),
+            Items::Questions(questions) => questions.iter().map(cloze::Question::tokens).collect(),
+            Items::Windows(windows) => (0..windows.len()).map(|i| windows.tokens(i)).collect(),
         };
         let known = Prepared { items, vocabulary: network.vocabulary, tokens };
-        match known.beyond_vocabulary() {
-            None => Ok(known),
-            Some(id) => {
-                let allowed = format!(
-                    "must be less than {}, the number of tokens of the network; the tokenizer is another network's. Put \
-                     the network's own beside it",
-                    network.vocabulary
-                );
-                Err(Error::invalid("token", id, allowed))
-            }
-        }
+        let Some(id) = known.beyond_vocabulary() else { return Ok(known) };
+        let allowed = format!(
+            "must be less than {}, the number of tokens of the network; the tokenizer is another network's. Put the \
+             network's own beside it",
+            network.vocabulary
+        );
+        Err(Error::invalid("token", id, allowed))
     }
 
     fn beyond_vocabulary(&self) -> Option<u32> {

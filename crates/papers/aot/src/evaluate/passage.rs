@@ -38,11 +38,9 @@ impl Excluded {
         let mut tokens = HashSet::new();
         for word in STOP_WORDS {
             let capital = word[..1].to_uppercase() + &word[1..];
-            for form in [word.to_string(), capital] {
-                for text in [form.clone(), format!(" {form}")] {
-                    if let [token] = tokenizer.encode_plain(&text)?[..] {
-                        tokens.insert(token);
-                    }
+            for text in [word.to_string(), format!(" {word}"), format!(" {capital}"), capital] {
+                if let [token] = tokenizer.encode_plain(&text)?[..] {
+                    tokens.insert(token);
                 }
             }
         }
@@ -130,13 +128,9 @@ impl Passage {
         let (passage, last) = (&predictions[..], &predictions[self.word - 1..]);
         let sum = |part: &[(f64, (bool, bool))]| part.iter().map(|p| p.0).sum::<f64>();
         let flag = |holds: bool| f64::from(u8::from(holds));
-        Ok(vec![
-            sum(passage),
-            sum(last),
-            flag(last.iter().all(|p| p.1.0)),
-            flag(last.last().is_some_and(|p| p.1.0)),
-            flag(last.iter().all(|p| p.1.1)),
-        ])
+        let (word, token) = (last.iter().all(|p| p.1.0), last.last().is_some_and(|p| p.1.0));
+        let allowed = last.iter().all(|p| p.1.1);
+        Ok(vec![sum(passage), sum(last), flag(word), flag(token), flag(allowed)])
     }
 }
 
@@ -161,8 +155,7 @@ pub(super) fn reading(
 ) -> Result<Found> {
     let column = |i: usize| scores.iter().map(|s| s[i]).collect::<Vec<f64>>();
     let units = passages.len();
-    let last = |p: &Passage| p.last_tokens().len() as f64;
-    let lasts: Vec<f64> = passages.iter().map(last).collect();
+    let lasts: Vec<f64> = passages.iter().map(|p| p.last_tokens().len() as f64).collect();
     let counts = vec![("passages", units as f64), ("last tokens", lasts.iter().sum())];
     let of_accuracy = |i: usize| {
         let correct: Vec<bool> = scores.iter().map(|s| s[i] > 0.0).collect();
@@ -170,27 +163,18 @@ pub(super) fn reading(
             "last token" => share(passages.iter().filter_map(|p| p.ids.last())),
             _ => share(passages.iter().map(|p| &p.last_word)),
         };
-        Ok(Found {
-            estimate: accuracy(&correct, level)?,
-            unit: ACCURACY,
-            units,
-            baselines: vec![
-                ("one token drawn uniformly", 1.0 / vocabulary as f64),
-                ("ceiling: the file's own most frequent answer", most_frequent),
-            ],
-            counts: counts.clone(),
-        })
+        let baselines = vec![
+            ("one token drawn uniformly", 1.0 / vocabulary as f64),
+            ("ceiling: the file's own most frequent answer", most_frequent),
+        ];
+        let estimate = accuracy(&correct, level)?;
+        Ok(Found { estimate, unit: ACCURACY, units, baselines, counts: counts.clone() })
     };
     let of_loss = |sums: Vec<f64>, per: Vec<f64>, tokens: f64, entropy: f64, unit| {
         // Tokens per unit of the loss.
         let scale = tokens / per.iter().sum::<f64>();
-        Ok(Found {
-            estimate: ratio(&sums, &per, level)?,
-            unit,
-            units,
-            baselines: baselines_of_loss(scale, vocabulary, entropy),
-            counts: counts.clone(),
-        })
+        let (estimate, baselines) = (ratio(&sums, &per, level)?, baselines_of_loss(scale, vocabulary, entropy));
+        Ok(Found { estimate, unit, units, baselines, counts: counts.clone() })
     };
     let of_last = || entropy_of_counts(passages.iter().flat_map(|p| p.last_tokens().iter().copied()));
     let all_last: f64 = lasts.iter().sum();
@@ -201,8 +185,7 @@ pub(super) fn reading(
         "loss per last word" => of_loss(column(1), vec![1.0; units], all_last, of_last(), "nats per word"),
         "loss per token of last words" => of_loss(column(1), lasts.clone(), all_last, of_last(), "nats per token"),
         "loss per token of passages" => {
-            let length = |p: &Passage| p.tokens() as f64;
-            let per: Vec<f64> = passages.iter().map(length).collect();
+            let per: Vec<f64> = passages.iter().map(|p| p.tokens() as f64).collect();
             let entropy = entropy_of_counts(passages.iter().flat_map(|p| p.ids[1..].iter().copied()));
             of_loss(column(0), per.clone(), per.iter().sum(), entropy, "nats per token")
         }

@@ -1,9 +1,8 @@
 //! Numbers of an evaluation with their intervals and baselines.
 
-use attnlab_core::error::Result;
 use attnlab_core::stats::{Estimate, binomial, t_quantile, validate_level};
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::number;
-use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Result of a reading.
@@ -31,8 +30,7 @@ impl Found {
     /// value), `baselines` and `counts`.
     pub fn data(&self) -> Map<String, Value> {
         let object = |entries: &[(&str, f64)]| {
-            let entry = |(name, x): &(&str, f64)| (name.to_string(), number(*x));
-            Value::Object(entries.iter().map(entry).collect())
+            Value::Object(entries.iter().map(|(name, x)| (name.to_string(), number(*x))).collect())
         };
         let e = &self.estimate;
         let mut data = Map::from_iter([
@@ -56,8 +54,7 @@ pub(super) const ACCURACY: &str = "accuracy";
 
 /// The share of correct answers with the exact (Clopper-Pearson) interval over questions.
 pub(super) fn accuracy(correct: &[bool], level: f64) -> Result<Estimate> {
-    let right = correct.iter().filter(|c| **c).count() as u64;
-    binomial(right, correct.len() as u64, level)
+    binomial(correct.iter().filter(|c| **c).count() as u64, correct.len() as u64, level)
 }
 
 /// Computes Σ sums / Σ counts, a mean per token over units of unequal length, with the Student interval of a ratio: the
@@ -99,8 +96,7 @@ pub(super) fn entropy_of_counts(tokens: impl Iterator<Item = u32>) -> f64 {
     // In a fixed order, so that the sum has the same bits in every run.
     let mut counts: Vec<u64> = counts.into_values().collect();
     counts.sort_unstable();
-    let nats = |c: &u64| *c as f64 / total * (total / *c as f64).ln();
-    counts.iter().map(nats).sum()
+    counts.iter().map(|c| *c as f64 / total * (total / *c as f64).ln()).sum()
 }
 
 /// Baselines of a loss with `scale` tokens per unit, on tokens of this [entropy](entropy_of_counts).

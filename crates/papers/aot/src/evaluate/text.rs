@@ -83,16 +83,9 @@ impl Windows {
                 break;
             }
         }
-        let predicted = &counted[windows[0].first..];
-        let counts = predicted.iter().filter(|c| **c).count();
-        Ok(Windows {
-            before: cut.before.to_vec(),
-            sizes: [counts, text.split_whitespace().count(), text.len()],
-            counted,
-            windows,
-            block: len.div_ceil(stride),
-            ids,
-        })
+        let counts = counted[windows[0].first..].iter().filter(|c| **c).count();
+        let sizes = [counts, text.split_whitespace().count(), text.len()];
+        Ok(Windows { before: cut.before.to_vec(), sizes, counted, windows, block: len.div_ceil(stride), ids })
     }
 
     pub(super) fn len(&self) -> usize {

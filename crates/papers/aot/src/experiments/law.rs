@@ -1,5 +1,4 @@
-//! The horizon law where a picture needs it at many places: solved from a good guess to the width of
-//! a line.
+//! The horizon law where a picture needs it at many places: solved from a good guess to the width of a line.
 
 use crate::quantities::{CLUSTERS, DELTA, DIM, TOKENS};
 use crate::theory::Horizon;
@@ -44,9 +43,6 @@ pub(super) fn law_of(row: &Row, tau: f64) -> Result<Horizon> {
 }
 
 /// The θ by which the pattern (30) has broken in half of the draws, near `guess`.
-///
-/// # Errors
-/// As [`Horizon::theta`].
 pub(super) fn median_theta(law: &Horizon, guess: f64) -> Result<f64> {
     let excess = |u: f64| (law.lambda(u.exp()) / 2.0_f64.ln()).ln().max(-300.0);
     match secant(excess, guess.ln()) {

@@ -1,11 +1,9 @@
-//! Rows of a training, measures by depth and their pictures, shared by the experiments that train
-//! networks.
+//! Rows of a training, measures by depth and their pictures, shared by the experiments that train networks.
 //!
-//! Does a trained network denoise? Theorem 1 says that a layer raises the SNR of tokens in *given*
-//! subspaces by the factor 1 + ητ. A trained MSSA layer has subspaces of its own, the column spaces of
-//! its U_k. So layer by layer: each token gets the subspace that holds most of it before the layer, and
-//! the SNR of the tokens in those subspaces is compared before and after, with the labels kept. The same
-//! network before training says what chance alone gives.
+//! Does a trained network denoise? Theorem 1 says that a layer raises the SNR of tokens in *given* subspaces by the
+//! factor 1 + ητ. A trained MSSA layer has subspaces of its own, the column spaces of its U_k. So layer by layer: each
+//! token gets the subspace that holds most of it before the layer, and the SNR of the tokens in those subspaces is
+//! compared before and after, with the labels kept. The same network before training says what chance alone gives.
 
 use attnlab_core::linalg::qr_q;
 use attnlab_core::stats::Estimate;
@@ -83,9 +81,8 @@ pub(super) fn training_memory(config: &ModelConfig, sequences: usize, tokens: us
     4 * (activations + 5 * config.parameters()) as u64
 }
 
-/// "WHEN.stable_rank" and "WHEN.coding_rate" of the tokens, scaled to length 1, at depths 0 ..= L;
-/// "WHEN.snr_before" and "WHEN.snr_after" of layers 1 ..= L where they have subspaces. `forward` runs the
-/// network over `count` sequences.
+/// "WHEN.stable_rank" and "WHEN.coding_rate" of the tokens, scaled to length 1, at depths 0 ..= L; "WHEN.snr_before"
+/// and "WHEN.snr_after" of layers 1 ..= L where they have subspaces. `forward` runs the network over `count` sequences.
 pub(super) fn record_depth(
     when: &str,
     model: &Model,
@@ -101,20 +98,17 @@ pub(super) fn record_depth(
     let mut put = |what: &str, values: Vec<f64>| {
         data.insert(format!("{when}.{what}"), store::series(&values));
     };
-    let ranks = unit.iter().map(|z| stable_rank(z.view()));
-    put("stable_rank", ranks.collect::<Result<_>>()?);
-    let rates = unit.iter().map(|z| coding_rate(z.view(), precision));
-    put("coding_rate", rates.collect::<Result<_>>()?);
+    put("stable_rank", unit.iter().map(|z| stable_rank(z.view())).collect::<Result<_>>()?);
+    put("coding_rate", unit.iter().map(|z| coding_rate(z.view(), precision)).collect::<Result<_>>()?);
     if matches!(model.config().attention, AttentionForm::Mhsa) {
         return Ok(());
     }
-    let (mut before, mut after) = (vec![], vec![]);
-    for (l, pair) in tokens.windows(2).enumerate() {
+    let snr = tokens.windows(2).enumerate().map(|(l, pair)| {
         let bases = subspaces(model, l)?;
         let labels = nearest_subspace(pair[0].view(), &bases);
-        before.push(labelled_snr(pair[0].view(), &bases, &labels));
-        after.push(labelled_snr(pair[1].view(), &bases, &labels));
-    }
+        Ok((labelled_snr(pair[0].view(), &bases, &labels), labelled_snr(pair[1].view(), &bases, &labels)))
+    });
+    let (before, after) = snr.collect::<Result<Vec<_>>>()?.into_iter().unzip();
     put("snr_before", before);
     put("snr_after", after);
     Ok(())
@@ -123,8 +117,7 @@ pub(super) fn record_depth(
 /// The tokens (width, all tokens) of all sequences side by side, at depths 0 ..= L.
 fn by_depth(recording: &Recording, count: usize) -> Result<Vec<Array2<f64>>> {
     let joined = recording.activations().iter().map(|activation| {
-        let each = (0..count).map(|b| activation.tokens(b));
-        let each = each.collect::<Result<Vec<_>>>()?;
+        let each = (0..count).map(|b| activation.tokens(b)).collect::<Result<Vec<_>>>()?;
         let views: Vec<_> = each.iter().map(|z| z.view()).collect();
         // Sequences of one batch have tokens of one length.
         Ok(concatenate(Side(1), &views).unwrap_or_else(|_| each[0].clone()))
@@ -142,16 +135,14 @@ fn subspaces(model: &Model, l: usize) -> Result<Vec<Array2<f64>>> {
     let u = Array2::from_shape_vec(shape, values)
         .map_err(|_| Error::shape(name, length, format!("{shape:?}, one column per coordinate")))?;
     let p = config.head_dim();
-    let head = |k: usize| qr_q(u.slice(s![.., k * p..(k + 1) * p]));
-    (0..config.heads).map(head).collect()
+    (0..config.heads).map(|k| qr_q(u.slice(s![.., k * p..(k + 1) * p]))).collect()
 }
 
 /// 1 + ητ for a whole step, η = 1, as these networks take, and the least τ of AoT Eq. (29), 1/2; its
 /// largest is below 1.
 const LEAST_OF_THEOREM_1: f64 = 1.5;
 
-/// Four panels of what [`record_depth`] wrote, of (network, rows of a cell); those that no network
-/// has are left out.
+/// Four panels of what [`record_depth`] wrote, of (network, rows of a cell); those that no network has are left out.
 pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
     let panel = |title, y| Panel::new(title, Axis::whole("layer"), Axis::linear(y));
     let mut panels = [
@@ -162,10 +153,8 @@ pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
     ];
     for (model, cell) in cells {
         for (when, stroke) in [("trained", Stroke::Solid), ("untrained", Stroke::Dotted)] {
-            let name = match when {
-                "trained" => label(model).to_string(),
-                _ => format!("{}, untrained", label(model)),
-            };
+            let untrained = if when == "untrained" { ", untrained" } else { "" };
+            let name = format!("{}{untrained}", label(model));
             let mut add = |panel: usize, first: i32, measures: &[Vec<f64>]| {
                 let points = along((first..).map(f64::from), measures, extremes);
                 panels[panel].series.push(by_layer(&name, (look(model).0, stroke), points));
@@ -183,8 +172,7 @@ pub(super) fn depth_panels(cells: &[(&str, &[Row])]) -> Result<Vec<Panel>> {
     }
     let last = panels[1].points().map(|p| p.x).fold(0.0, f64::max);
     if last > 0.0 {
-        let theorem = Series::across("Theorem 1, least factor", INK, [1.0, last], LEAST_OF_THEOREM_1);
-        panels[1].series.push(theorem);
+        panels[1].series.push(Series::across("Theorem 1, least factor", INK, [1.0, last], LEAST_OF_THEOREM_1));
     }
     // Space beside the first and the last layer, which would stand on the frame's edge.
     for panel in &mut panels {

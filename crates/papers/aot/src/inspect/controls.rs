@@ -1,8 +1,7 @@
 //! Controls: arrays that lack what the theory speaks of and keep the rest.
 
-use attnlab_core::error::Result;
 use attnlab_core::linalg::{normal_matrix, product, symmetric_eigen};
-use attnlab_core::rng::Streams;
+use attnlab_lab::prelude::*;
 use ndarray::{Array2, ArrayView2};
 use rand::seq::SliceRandom;
 
@@ -24,8 +23,7 @@ pub(super) fn gaussian(tokens: ArrayView2<f64>, streams: &Streams) -> Result<Arr
     let (values, vectors) = symmetric_eigen(moments.view())?;
     // Rounding leaves small numbers where the tokens have nothing.
     let least = 1e-14 * values.iter().copied().fold(0.0, f64::max);
-    let root = |v: &f64| if *v > least { v.sqrt() } else { 0.0 };
-    let scaled = &vectors * &values.map(root);
+    let scaled = &vectors * &values.map(|v| if *v > least { v.sqrt() } else { 0.0 });
     let normal = normal_matrix(d, n, &mut streams.part("tokens", 0));
     Ok(product(scaled.view(), normal.view()))
 }

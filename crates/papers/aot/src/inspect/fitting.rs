@@ -1,10 +1,9 @@
 //! Options that all inspections share, as settings files write them.
 
 use super::{Controls, How, PowerOptions};
-use attnlab_core::error::Result;
+use attnlab_lab::prelude::*;
 use attnlab_theory::fit::Options;
 use attnlab_theory::fit::power::Plan;
-use serde::{Deserialize, Serialize};
 
 attnlab_lab::settings! {
     /// Options of the fit, the test and the horizon.

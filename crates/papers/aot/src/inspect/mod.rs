@@ -19,19 +19,16 @@ use crate::horizon::horizon_of_tokens;
 use crate::quantities::{CLUSTERS, DELTA, DIM, ETA, TAU, TOKENS};
 use crate::theory::Horizon as Law;
 use crate::unroll::Data;
-use attnlab_core::error::{Error, Result, positive, require};
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::Estimate;
-use attnlab_lab::claim::{Claim, Hypothesis};
-use attnlab_lab::prelude::Params;
+use attnlab_lab::prelude::*;
+use attnlab_lab::run::Silent;
 use attnlab_lab::run::store::{as_number, number, series};
-use attnlab_lab::run::{Silent, memory};
 use attnlab_theory::attention::horizon::exact_updates;
 use attnlab_theory::attention::streaming::Cpu;
 use attnlab_theory::fit::{self, Fit, Options, Verdict, fit, fit_known, ticks};
 use attnlab_theory::measure::{coding_rate, snr, stable_rank, unit_tokens};
 use ndarray::{Array1, Array2, ArrayView2, Axis, CowArray, Ix2};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use stages::Stage;
 
 /// Precision ε of the coding rate of unit tokens, as Yu et al. (2020) use it.
@@ -71,15 +68,8 @@ pub enum Controls {
 impl Default for How {
     /// Returns: η = 0.5, τ = 0.55, the default fit of tokens as given, all controls, no power.
     fn default() -> Self {
-        How {
-            eta: 0.5,
-            tau: 0.55,
-            options: Options::default(),
-            rescale: false,
-            controls: Controls::All,
-            power: PowerOptions::default(),
-            known: None,
-        }
+        let (options, power) = (Options::default(), PowerOptions::default());
+        How { eta: 0.5, tau: 0.55, options, rescale: false, controls: Controls::All, power, known: None }
     }
 }
 
@@ -188,16 +178,14 @@ pub fn inspect_place(tokens: ArrayView2<f64>, how: &How, streams: &Streams, stag
     let tokens = centred.view();
     let mut data = measures(tokens, &fit)?;
     data.extend(from_draws.findings);
-    let hypotheses: Map<String, Value> = hypotheses(&fit, n, how)?
-        .into_iter()
-        .map(|(h, low, high)| {
-            let entry = json!({
-                "printed": h.printed, "holds": h.holds, "margin": number(h.margin),
-                "margin_low": number(low), "margin_high": number(high),
-            });
-            (h.name.to_string(), entry)
-        })
-        .collect();
+    let entry = |(h, low, high): (Hypothesis, f64, f64)| {
+        let entry = json!({
+            "printed": h.printed, "holds": h.holds, "margin": number(h.margin),
+            "margin_low": number(low), "margin_high": number(high),
+        });
+        (h.name.to_string(), entry)
+    };
+    let hypotheses: Map<String, Value> = hypotheses(&fit, n, how)?.into_iter().map(entry).collect();
     data.insert("hypotheses".into(), hypotheses.into());
     let reached = horizon(tokens, &fit, &fit.labels, how)?;
     data.extend(horizon_interval(&reached, tested, &from_draws.ratios, how));
@@ -264,10 +252,7 @@ fn measures(tokens: ArrayView2<f64>, fit: &Fit) -> Result<Map<String, Value>> {
     let whole = |xs: &[usize]| Value::from(xs.to_vec());
     let unit = unit_tokens(tokens);
     let good = &fit.goodness;
-    let tests = good.tests.iter().map(|t| {
-        let p = t.p_value.map_or(Value::Null, number);
-        (t.name.to_string(), p)
-    });
+    let tests = good.tests.iter().map(|t| (t.name.to_string(), t.p_value.map_or(Value::Null, number)));
     let named = [
         ("tokens", fit.labels.len().into()),
         ("ambient", fit.ambient.into()),
@@ -325,8 +310,7 @@ fn signal_to_noise(tokens: ArrayView2<f64>, fit: &Fit, labels: &[usize]) -> Vec<
 /// √(p_k / Σ_{l≠k} p_l) / δ: the SNR (6) of a large cluster of Definition 1.
 fn snr_law(fit: &Fit) -> Vec<f64> {
     let total: usize = fit.dims.iter().sum();
-    let law = |p: &usize| (*p as f64 / (total - p) as f64).sqrt() / fit.delta.value;
-    fit.dims.iter().map(law).collect()
+    fit.dims.iter().map(|p| (*p as f64 / (total - p) as f64).sqrt() / fit.delta.value).collect()
 }
 
 /// The mean of ⟨u_i, u_j⟩ over i ≠ j for unit tokens.
@@ -342,17 +326,10 @@ fn mean_cosine(unit: ArrayView2<f64>) -> f64 {
 fn hypotheses(fit: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, f64, f64)>> {
     let theorem = Theorem1::default();
     let at = |p: usize, delta: f64| -> Result<Vec<Hypothesis>> {
-        let set = [
-            (TOKENS.name, json!(tokens)),
-            (CLUSTERS.name, json!(fit.dims.len())),
-            (DIM.name, json!(p)),
-            (DELTA.name, json!(delta)),
-            (ETA.name, json!(how.eta)),
-            (TAU.name, json!(how.tau)),
-        ];
-        let set = set.map(|(name, value)| (name.to_string(), value));
-        let params = Params::resolve(&theorem.schema(), &set.into_iter().collect())?;
-        Ok(theorem.hypotheses(&params))
+        let sizes = [(TOKENS, tokens), (CLUSTERS, fit.dims.len()), (DIM, p)].map(|(q, n)| (q.name, json!(n)));
+        let numbers = [(DELTA, delta), (ETA, how.eta), (TAU, how.tau)].map(|(q, x)| (q.name, json!(x)));
+        let set = sizes.into_iter().chain(numbers).map(|(name, value)| (name.to_string(), value));
+        Ok(theorem.hypotheses(&Params::resolve(&theorem.schema(), &set.collect())?))
     };
     let ends = [fit.dims.iter().min(), fit.dims.iter().max()];
     let [least, most] = ends.map(|p| p.copied().unwrap_or(1));
@@ -373,8 +350,7 @@ fn hypotheses(fit: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, f6
 /// θ at which given tokens (d, N), bases and labels first break; infinite where they never do.
 fn theta(tokens: Array2<f64>, bases: &[Array2<f64>], labels: &[usize], how: &How) -> Result<f64> {
     let data = Data::new(tokens, bases.to_vec(), labels.to_vec())?;
-    let report = horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)?;
-    Ok(report.theta_crit.unwrap_or(f64::INFINITY))
+    Ok(horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)?.theta_crit.unwrap_or(f64::INFINITY))
 }
 
 /// The subspaces that the horizon is of, after the verdict of the test alone, and an interval of the horizon with the true
@@ -417,8 +393,7 @@ fn law(fit: &Fit, how: &How) -> Option<[f64; 3]> {
     let (clusters, p) = (fit.dims.len(), *fit.dims.first()?);
     let equal = fit.dims.iter().all(|q| *q == p);
     let tokens = fit.labels.len() / clusters * clusters;
-    let law = Law::new(tokens, clusters, p, fit.delta.value, how.tau);
-    let law = law.ok().filter(|_| equal)?;
+    let law = Law::new(tokens, clusters, p, fit.delta.value, how.tau).ok().filter(|_| equal)?;
     let theta = |probability| law.theta(probability).ok();
     Some([theta(0.05)?, theta(0.5)?, theta(0.95)?])
 }
@@ -430,8 +405,7 @@ mod tests {
     #[test]
     fn a_control_that_cannot_be_fitted_says_why() {
         let (how, streams) = (How::default(), Streams::new(1, "test", 0, 0));
-        let stage = Stages::silent().fit("permuted", 1);
-        let refused = control(&Array2::zeros((4, 16)), &how, &streams, &stage).unwrap();
+        let refused = control(&Array2::zeros((4, 16)), &how, &streams, &Stages::silent().fit("permuted", 1)).unwrap();
         assert_eq!(refused, json!({"verdict": "undecided", "reasons": ["tokens = 0: must not all be zero"]}));
     }
 }

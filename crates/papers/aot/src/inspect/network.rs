@@ -10,16 +10,14 @@ pub use attention::Attention;
 pub use heads::{CHANCE_DRAWS, head_bases, head_findings};
 
 use super::{Controls, controls, insert};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, mean};
-use attnlab_lab::run::memory;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::number;
 use attnlab_networks::transformer::{Recordings, TransformerArchitecture};
 use attnlab_networks::{Checkpoint, Transformer, Windows, kind, layer};
 use attnlab_theory::measure::spectrum;
 use ndarray::{Array1, Array2, Axis, s};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Returns the control of a text: the ids of all windows in random order, so that every frequency stays and no context
 /// does.
@@ -96,17 +94,11 @@ impl Passes {
     pub fn place(&self, place: usize) -> Result<Place> {
         let stream = |place: usize| self.streams.get(place).map(|z| z.mapv(f64::from));
         let residual = stream(place).ok_or_else(|| {
-            let allowed = format!("must be at most the number of blocks, {}", self.attention.len());
-            Error::invalid("place", place, allowed)
+            Error::invalid("place", place, format!("must be at most the number of blocks, {}", self.attention.len()))
         })?;
         let block = place.checked_sub(1);
-        Ok(Place {
-            place,
-            before: block.and_then(stream),
-            residual,
-            window: self.window,
-            attention: block.and_then(|block| self.attention.get(block).cloned()),
-        })
+        let attention = block.and_then(|block| self.attention.get(block).cloned());
+        Ok(Place { place, before: block.and_then(stream), residual, window: self.window, attention })
     }
 }
 
@@ -137,10 +129,8 @@ fn mean_of(values: &[f64], level: f64) -> Result<Estimate> {
 
 /// Adds a list of estimates as lists NAME, NAME_low and NAME_high.
 fn insert_each(data: &mut Map<String, Value>, name: &str, estimates: &[Estimate]) {
-    type End = (&'static str, fn(&Estimate) -> f64);
-    let ends: [End; 3] = [("", |e| e.value), ("_low", |e| e.low), ("_high", |e| e.high)];
-    for (end, of) in ends {
-        let list: Vec<Value> = estimates.iter().map(|e| number(of(e))).collect();
+    for (i, end) in ["", "_low", "_high"].into_iter().enumerate() {
+        let list: Vec<Value> = estimates.iter().map(|e| number([e.value, e.low, e.high][i])).collect();
         data.insert(format!("{name}{end}"), list.into());
     }
 }

@@ -2,16 +2,14 @@
 
 use super::stages::{Stage, Stages};
 use super::{How, theta};
-use attnlab_core::error::Result;
-use attnlab_core::rng::{Streams, hash};
+use attnlab_core::rng::hash;
 use attnlab_core::stats::{mean, t_quantile};
-use attnlab_lab::run::memory;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::number;
 use attnlab_theory::fit::power::{Plan, Power, Truth, judge, power, replicates, too_few, unfinished};
 use attnlab_theory::fit::{self, Fit, Options, Verdict};
 use attnlab_theory::sample::Draw;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
-use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -45,8 +43,7 @@ impl OfNetwork {
     /// be called consistent.
     pub fn further(&self, width: usize, tokens: usize) -> Option<usize> {
         let [heads, dim] = self.heads;
-        let total = heads.saturating_mul(dim).min(width);
-        (!too_few(tokens, total)).then_some(heads)
+        (!too_few(tokens, heads.saturating_mul(dim).min(width))).then_some(heads)
     }
 }
 
@@ -108,18 +105,14 @@ pub(super) fn judged(
         let truth = Truth::of_fit(fit, tokens, known, options);
         let heads = how.power.network.as_ref().and_then(|n| Truth::of_heads(n.heads, fit, tokens, options));
         let work = Work { fit, how, plan, streams, stages };
-        of_fit = match truth {
-            Some(truth) => work.of_fit(&truth, &mut from_draws.ratios)?.map(|power| (truth, power)),
-            None => None,
-        };
-        of_heads = match (heads, &how.power.network) {
-            (Some(truth), Some(network)) => {
-                let (truth, stage) = (plain(&truth), stages.draws("power for the heads", plan, options.level));
-                let power = network.memo.power(&truth, options, plan, &network.streams, &stage)?;
-                Some((truth, power))
-            }
-            _ => None,
-        };
+        if let Some(truth) = truth {
+            of_fit = work.of_fit(&truth, &mut from_draws.ratios)?.map(|power| (truth, power));
+        }
+        if let Some((truth, network)) = heads.zip(how.power.network.as_ref()) {
+            let (truth, stage) = (plain(&truth), stages.draws("power for the heads", plan, options.level));
+            let power = network.memo.power(&truth, options, plan, &network.streams, &stage)?;
+            of_heads = Some((truth, power));
+        }
     }
     let measured = of_fit.iter().chain(&of_heads);
     doubts.extend(measured.filter(|(_, power)| !power.is_enough()).map(|(truth, power)| power.words(truth)));
@@ -139,13 +132,13 @@ fn counted(stage: &Stage) -> Result<()> {
 
 /// The findings of a power; null where it was not measured.
 fn findings(name: &str, measured: Option<&(Truth, Power)>) -> Map<String, Value> {
-    let share = |of: fn(&Power) -> f64| measured.map_or(Value::Null, |(_, power)| number(of(power)));
+    let of = |of: fn(&(Truth, Power)) -> Value| measured.map_or(Value::Null, of);
     let named = [
-        ("", share(|p| p.share.value)),
-        ("_low", share(|p| p.share.low)),
-        ("_high", share(|p| p.share.high)),
-        ("_draws", measured.map_or(Value::Null, |(_, power)| power.draws.into())),
-        ("_of", measured.map_or(Value::Null, |(truth, _)| truth.to_string().into())),
+        ("", of(|(_, p)| number(p.share.value))),
+        ("_low", of(|(_, p)| number(p.share.low))),
+        ("_high", of(|(_, p)| number(p.share.high))),
+        ("_draws", of(|(_, p)| p.draws.into())),
+        ("_of", of(|(truth, _)| truth.to_string().into())),
     ];
     named.into_iter().map(|(end, value)| (format!("{name}{end}"), value)).collect()
 }
@@ -187,8 +180,7 @@ impl Work<'_> {
         if hopeless {
             // The bases of a fit with this K still have an error.
             let options = Options { clusters: Some(truth.mixture.clusters()), ..*options };
-            let draws = (0..LEAST_DRAWS, self.plan.at_once);
-            let replicates = replicates(truth, &options, draws, self.streams, &ratio)?;
+            let replicates = replicates(truth, &options, (0..LEAST_DRAWS, self.plan.at_once), self.streams, &ratio)?;
             ratios.extend(finite(replicates.into_iter().filter_map(|r| r.observed).collect()));
             return Ok(Some(Power::NONE));
         }
@@ -259,8 +251,7 @@ mod tests {
     /// of freedom, 3.182446, from a table.
     #[test]
     fn an_interval_predicts_one_more_draw() {
-        let ratios = [0.8_f64, 0.9, 1.0, 1.1].map(f64::ln);
-        let [low, high] = interval(4.0, &ratios, 0.95).unwrap();
+        let [low, high] = interval(4.0, &[0.8_f64, 0.9, 1.0, 1.1].map(f64::ln), 0.95).unwrap();
         let (middle, spread) = (-0.058_298_47_f64, 0.137_092_51_f64);
         let half = 3.182_446_305 * spread * 1.25_f64.sqrt();
         assert!((low / (4.0 * (middle - half).exp()) - 1.0).abs() < 1e-6, "{low}");

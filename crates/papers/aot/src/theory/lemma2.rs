@@ -28,13 +28,11 @@
 //!    \right)^n + q \, \mathbb P(\rho > \rho_0), \qquad
 //!    \mathbb P(\rho > \rho_0) \le e^{-p\rho_0^2/2}. $$
 //!
-//! (18), (19): a weight is above 1/2 iff its exponential exceeds the sum of the $M$ others. By the
-//! inequality of the means that sum is at least $M e^{\bar X}$, and $X_i - \bar X$ is normal with
-//! variance $\sigma^2 (1 + 1/M)$ given $\sigma = |e_{j,k}|$ (δσ in (19)): the key fails with
-//! probability at most $Q(\ln M/(\sigma\sqrt{1 + 1/M}))$, which increases in σ. With
-//! $\sigma > \delta r$ counted as a failure, every r gives a bound; the best of a grid is taken.
-//! This repairs the gap of the printed proof, which bounds $|X_i|$ for one column and then uses it
-//! for all.
+//! (18), (19): a weight is above 1/2 iff its exponential exceeds the sum of the $M$ others. By the inequality of the
+//! means that sum is at least $M e^{\bar X}$, and $X_i - \bar X$ is normal with variance $\sigma^2 (1 + 1/M)$ given
+//! $\sigma = |e_{j,k}|$ (δσ in (19)): the key fails with probability at most $Q(\ln M/(\sigma\sqrt{1 + 1/M}))$, which
+//! increases in σ. With $\sigma > \delta r$ counted as a failure, every r gives a bound; the best of a grid is taken.
+//! This repairs the gap of the printed proof, which bounds $|X_i|$ for one column and then uses it for all.
 
 use super::tails::{length_failure, product_failure, product_pairs, self_product_failure};
 use attnlab_core::bracket::Bracket;
@@ -66,17 +64,12 @@ pub struct Lemma2 {
 impl Lemma2 {
     /// (12) fails: some $|a_i|$ is off.
     pub fn signal_lengths(&self) -> Bracket {
-        let each = length_failure(self.tokens, self.dim);
-        self.rounded(Bracket::any_of(self.tokens as f64, each))
+        self.rounded(Bracket::any_of(self.tokens as f64, length_failure(self.tokens, self.dim)))
     }
 
     /// (13) fails: some $|e_{i,l}|$ is off.
     pub fn noise_lengths(&self) -> Bracket {
-        if self.no_noise() {
-            return Bracket::NEVER;
-        }
-        let each = length_failure(self.tokens, self.dim);
-        self.rounded(Bracket::any_of(self.noise_columns(), each))
+        self.with_noise(|| Bracket::any_of(self.noise_columns(), length_failure(self.tokens, self.dim)))
     }
 
     /// (14) fails.
@@ -87,38 +80,30 @@ impl Lemma2 {
 
     /// (15), read with $e_{j,k}$, fails.
     pub fn mixed_products(&self) -> Bracket {
-        if self.no_noise() {
-            return Bracket::NEVER;
-        }
         let (_, pairs, _) = product_pairs(self.tokens, self.clusters);
-        self.rounded(Bracket::union(pairs, product_failure(self.tokens)))
+        self.with_noise(|| Bracket::union(pairs, product_failure(self.tokens)))
     }
 
     /// (16) without i = j fails.
     pub fn noise_products(&self) -> Bracket {
-        if self.no_noise() {
-            return Bracket::NEVER;
-        }
         let (_, _, pairs) = product_pairs(self.tokens, self.clusters);
-        self.rounded(Bracket::union(pairs, product_failure(self.tokens)))
+        self.with_noise(|| Bracket::union(pairs, product_failure(self.tokens)))
     }
 
     /// (16) as printed, with i = j, fails.
     pub fn noise_products_with_self(&self) -> Bracket {
-        if self.no_noise() {
-            return Bracket::NEVER;
-        }
-        let each = self_product_failure(self.tokens, self.dim);
-        let self_products = Bracket::any_of(self.noise_columns(), each);
-        let pairs = self.noise_products();
-        self.rounded(Bracket::new(self_products.low, self_products.high + pairs.high))
+        self.with_noise(|| {
+            let own = Bracket::any_of(self.noise_columns(), self_product_failure(self.tokens, self.dim));
+            Bracket::new(own.low, own.high + self.noise_products().high)
+        })
     }
 
     /// (17) fails: in some noise column the largest in-cluster score is too small.
     pub fn largest_score(&self) -> Bracket {
-        if self.no_noise() {
-            return Bracket::NEVER;
-        }
+        self.with_noise(|| self.largest_score_with_noise())
+    }
+
+    fn largest_score_with_noise(&self) -> Bracket {
         let n = self.per_cluster();
         let t2 = (self.tokens as f64).ln();
         let ln_cdf = ln_normal_cdf(t2.sqrt());
@@ -137,7 +122,7 @@ impl Lemma2 {
         let low = (0..100).map(|i| low(0.01 * f64::from(i)));
         // NaN where `each` underflowed: then nothing is known from below.
         let low = low.filter(|x| x.is_finite()).fold(0.0, f64::max);
-        self.rounded(Bracket::new(low, high))
+        Bracket::new(low, high)
     }
 
     /// (18) fails: some in-cluster key has more than half of the in-cluster weight.
@@ -149,8 +134,7 @@ impl Lemma2 {
         if n == 1.0 {
             return Bracket::SURELY; // the only weight is 1
         }
-        let keys = |sigma: f64| n * half_weight(n - 1.0, sigma);
-        self.worst_column(keys)
+        self.worst_column(|sigma| n * half_weight(n - 1.0, sigma))
     }
 
     /// (19) fails: some noise key has more than half of the weight of its cluster.
@@ -178,8 +162,7 @@ impl Lemma2 {
         let p = self.dim as f64;
         let bound = |r: f64| chi_tail(p, r) + keys(self.delta * r);
         // A step of 0.1 in r is within a few per cent of the best r, and any r gives a bound.
-        let each = (0..400).map(|i| bound(p.sqrt() + 0.1 * f64::from(i)));
-        let each = each.fold(1.0, f64::min);
+        let each = (0..400).map(|i| bound(p.sqrt() + 0.1 * f64::from(i))).fold(1.0, f64::min);
         self.rounded(Bracket::new(0.0, self.noise_columns() * each))
     }
 
@@ -192,8 +175,9 @@ impl Lemma2 {
         self.tokens as f64 * (self.clusters as f64 - 1.0)
     }
 
-    fn no_noise(&self) -> bool {
-        self.clusters < 2 || self.delta == 0.0
+    /// The bracket of an event about noise vectors, which never fails where there are none.
+    fn with_noise(&self, bracket: impl FnOnce() -> Bracket) -> Bracket {
+        if self.clusters < 2 || self.delta == 0.0 { Bracket::NEVER } else { self.rounded(bracket()) }
     }
 
     /// The tails behind these brackets agree with mpmath to 1e-11; the incomplete gamma function
@@ -204,8 +188,7 @@ impl Lemma2 {
     }
 }
 
-/// Bound on the probability that one of `others` + 1 terms $e^{\sigma g}$ exceeds the sum of the
-/// others.
+/// Bound on the probability that one of `others` + 1 terms $e^{\sigma g}$ exceeds the sum of the others.
 fn half_weight(others: f64, sigma: f64) -> f64 {
     ln_normal_tail(others.ln() / (sigma * (1.0 + 1.0 / others).sqrt())).exp()
 }

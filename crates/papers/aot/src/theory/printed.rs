@@ -65,8 +65,7 @@ pub fn token_bound(tokens: f64, clusters: usize) -> f64 {
 pub fn min_tokens(clusters: usize) -> Result<u64> {
     // K = 10^5 needs N of about 10^16, past 2^53.
     const MOST: usize = 50_000;
-    let allowed = format!("must be a whole number from 1 to {MOST}");
-    require((1..=MOST).contains(&clusters), "clusters", clusters, allowed)?;
+    require((1..=MOST).contains(&clusters), "clusters", clusters, format!("must be a whole number from 1 to {MOST}"))?;
     let holds = |n: f64| n >= token_bound(n, clusters);
     // N / ln³N increases from e³ on, so the condition changes once above it.
     let (mut low, mut high) = (21.0, 42.0);
@@ -80,14 +79,12 @@ pub fn min_tokens(clusters: usize) -> Result<u64> {
     Ok(high as u64)
 }
 
-/// The expected number of *ordered* pairs (i, j), i ≠ j, of one cluster with
-/// $\langle a_i, a_j\rangle \ge |a_i|^2$, over all K clusters:
-/// $\frac12 N (N/K - 1) \, I_{1/2}(p/2, 1/2)$.
+/// The expected number of *ordered* pairs (i, j), i ≠ j, of one cluster with $\langle a_i, a_j\rangle \ge |a_i|^2$,
+/// over all K clusters: $\frac12 N (N/K - 1) \, I_{1/2}(p/2, 1/2)$.
 ///
-/// In such a pair token j has at least the weight of token i in column i of $M_k$ at θ = 1, so (30)
-/// fails there for $\tau \ge 1/2$. Given $a_i$, $\langle a_i, a_j\rangle = |a_i| g$ with g standard
-/// normal: the event is $g \ge |a_i|$, of probability
-/// $\frac12 \mathbb P(\chi^2_1 \ge \chi^2_p) = \frac12 I_{1/2}(p/2, 1/2)$. The number is about $N^{2}
+/// In such a pair token j has at least the weight of token i in column i of $M_k$ at θ = 1, so (30) fails there for
+/// $\tau \ge 1/2$. Given $a_i$, $\langle a_i, a_j\rangle = |a_i| g$ with g standard normal: the event is $g \ge |a_i|$,
+/// of probability $\frac12 \mathbb P(\chi^2_1 \ge \chi^2_p) = \frac12 I_{1/2}(p/2, 1/2)$. The number is about $N^{2}
 /// 2^{-p/2}$ up to powers of p, so about $p = (4/\ln 2) \ln N$ dimensions are necessary and enough.
 ///
 /// Underflows to 0 from about p = 2000 on.

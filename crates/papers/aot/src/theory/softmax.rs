@@ -1,23 +1,19 @@
 //! Plain softmax instead of a thresholded one: the first layer of AoT (3) with $\varphi$ = softmax.
 
-use attnlab_core::quadrature::integrate;
-use attnlab_core::special::ln_chi_density;
+use super::chi_average;
 
 /// The factor by which one layer with plain softmax multiplies the SNR (6) of every cluster, to
 /// leading order in N: balanced clusters, p dimensions each, noise δ, step η.
 ///
-/// In its own head a token attends to itself alone, once p is several times $\ln N$: the signal is
-/// multiplied by $1 + \eta$. In another head its noise coefficients $e$, $|e| = \sigma$, become
-/// $e + \eta \sum_i w_i y_i$ with the softmax weights of the $n = N/K$ scores
-/// $\langle a_i, e\rangle = \sigma g_i$, the $N - n - 1$ scores $\delta\sigma h_m$ and the self
-/// score $\sigma^2$. The normaliser concentrates at
-/// $S = n e^{\sigma^2/2} + (N-n-1) e^{\delta^2\sigma^2/2} + e^{\sigma^2}$, and from
-/// $\mathbb E \, a e^{\langle a, e\rangle} = e \, e^{\sigma^2/2}$ the mean of the sum is
-/// $(W + \delta^2 W_n + w_s) e$ with $W = n e^{\sigma^2/2}/S$, $W_n = (N-n-1)
-/// e^{\delta^2\sigma^2/2}/S$, $w_s = e^{\sigma^2}/S$: the noise attends to the cluster it is drawn
-/// towards, and grows. Around that mean the sum fluctuates by
-/// $p \, (n e^{2\sigma^2} + (N-n-1) \delta^2 e^{2\delta^2\sigma^2})/S^2$ in squared length, a floor
-/// that no small δ avoids. Hence, averaged over $\sigma^2 = \delta^2\chi^2_p$,
+/// In its own head a token attends to itself alone, once p is several times $\ln N$: the signal is multiplied by
+/// $1 + \eta$. In another head its noise coefficients $e$, $|e| = \sigma$, become $e + \eta \sum_i w_i y_i$ with the
+/// softmax weights of the $n = N/K$ scores $\langle a_i, e\rangle = \sigma g_i$, the $N - n - 1$ scores
+/// $\delta\sigma h_m$ and the self score $\sigma^2$. The normaliser concentrates at $S = n e^{\sigma^2/2} + (N-n-1)
+/// e^{\delta^2\sigma^2/2} + e^{\sigma^2}$, and from $\mathbb E \, a e^{\langle a, e\rangle} = e \,
+/// e^{\sigma^2/2}$ the mean of the sum is $(W + \delta^2 W_n + w_s) e$ with $W = n e^{\sigma^2/2}/S$, $W_n = (N-n-1)
+/// e^{\delta^2\sigma^2/2}/S$, $w_s = e^{\sigma^2}/S$: the noise attends to the cluster it is drawn towards, and grows.
+/// Around that mean the sum fluctuates by $p \, (n e^{2\sigma^2} + (N-n-1) \delta^2 e^{2\delta^2\sigma^2})/S^2$ in
+/// squared length, a floor that no small δ avoids. Hence, averaged over $\sigma^2 = \delta^2\chi^2_p$,
 ///
 /// $$ \frac{SNR^{(1)}}{SNR^{(0)}} = (1+\eta) \sqrt{ \frac{\delta^2 p}{\mathbb E \left(
 ///    \sigma^2 (1 + \eta (W + \delta^2 W_n + w_s))^2 + \eta^2 F \right)} }, $$
@@ -77,18 +73,11 @@ pub fn range(tokens: usize, clusters: usize, dim: usize, delta: f64, eta: f64) -
     let neglected = part(&|sigma| terms.neglected(sigma, eta));
     let floor = eta * eta * part(&|sigma| terms.noise(sigma).1);
     let half_dim = 0.5 * dim as f64;
-    let own_head = match delta <= 1.0 {
-        true => {
-            terms.n * (-half_dim * 2.0_f64.ln()).exp() + terms.noise * (-half_dim * (3.0 - delta * delta).ln()).exp()
-        }
-        false => f64::INFINITY,
-    };
-    Range {
-        // Half: the factor is an inverse square root.
-        neglected: 0.5 * neglected / grown,
-        own_head,
-        floor: floor / grown,
-    }
+    let rare = |base: f64| (-half_dim * base.ln()).exp();
+    let own_head =
+        if delta <= 1.0 { terms.n * rare(2.0) + terms.noise * rare(3.0 - delta * delta) } else { f64::INFINITY };
+    // Half: the factor is an inverse square root.
+    Range { neglected: 0.5 * neglected / grown, own_head, floor: floor / grown }
 }
 
 /// The same with the gain $W + \delta^2 W_n + w_s$ and the floor F replaced by a function of
@@ -160,9 +149,6 @@ impl FirstLayer {
 
     /// The average over $\sigma = \delta\chi_p$.
     fn average(&self, f: impl Fn(f64) -> f64) -> f64 {
-        // Ten standard deviations and more of χ_p to either side leave out less than 1e-40.
-        let (low, high) = ((self.dim.sqrt() - 10.0).max(0.0), self.dim.sqrt() + 14.0);
-        let term = |r: f64| ln_chi_density(self.dim, r).exp() * f(self.delta * r);
-        integrate(term, low, high, 1.0, 1e-9)
+        chi_average(self.dim, |r| f(self.delta * r))
     }
 }

@@ -31,22 +31,19 @@ pub fn length_deviation(d: usize, u: f64) -> f64 {
     chi_tail(d, d.sqrt() + u) + chi_cdf(d, d.sqrt() - u)
 }
 
-/// (12) and (13) for one vector: the probability that $|a_i|$, or $|e_{i,l}|/\delta$, differs from
-/// $\sqrt p$ by more than $2(\sqrt{\ln N} + 1)$. There are N vectors $a_i$ and N(K-1) vectors
-/// $e_{i,l}$, all independent.
+/// (12) and (13) for one vector: the probability that $|a_i|$, or $|e_{i,l}|/\delta$, differs from $\sqrt p$ by more
+/// than $2(\sqrt{\ln N} + 1)$. There are N vectors $a_i$ and N(K-1) vectors $e_{i,l}$, all independent.
 pub fn length_failure(tokens: usize, dim: usize) -> f64 {
     length_deviation(dim, 2.0 * (root_log(tokens) + 1.0))
 }
 
-/// (14), (15) and, for i ≠ j, (16) for one ordered pair: $2 Q(3\sqrt{\ln N})$, the probability that
-/// the inner product exceeds $3\sqrt{\ln N}$ times the length of the vector on the right (times δ
-/// in (16)).
+/// (14), (15) and, for i ≠ j, (16) for one ordered pair: $2 Q(3\sqrt{\ln N})$, the probability that the inner product
+/// exceeds $3\sqrt{\ln N}$ times the length of the vector on the right (times δ in (16)).
 pub fn product_failure(tokens: usize) -> f64 {
     2.0 * normal_tail(3.0 * root_log(tokens))
 }
 
-/// Ordered pairs that (14), (15) and (16) without i = j range over: N(n-1), N(N-n) and
-/// K(N-n)(N-n-1), with n = N/K.
+/// Ordered pairs that (14), (15) and (16) without i = j range over: N(n-1), N(N-n) and K(N-n)(N-n-1), with n = N/K.
 pub fn product_pairs(tokens: usize, clusters: usize) -> (f64, f64, f64) {
     let (total, k) = (tokens as f64, clusters as f64);
     let n = total / k;

@@ -1,20 +1,18 @@
 //! The hard threshold on raw scores: the first layer of AoT (3) with
 //! $\varphi(x)_i = \tau 1\{x_i > \tau\}$, without a softmax before it.
 
+use super::chi_average;
 use attnlab_core::error::{Result, positive, require};
-use attnlab_core::quadrature::integrate;
-use attnlab_core::special::{ln_chi_density, ln_normal_density, ln_normal_tail};
+use attnlab_core::special::{ln_normal_density, ln_normal_tail};
 
-/// The factor by which the first layer with the hard threshold at τ on raw scores multiplies the SNR
-/// (6) of every cluster, in the mean of its squared energies: balanced clusters, p dimensions each,
-/// noise δ, step η.
+/// The factor by which the first layer with the hard threshold at τ on raw scores multiplies the SNR (6) of every
+/// cluster, in the mean of its squared energies: balanced clusters, p dimensions each, noise δ, step η.
 ///
-/// A token with coefficients y, |y| = r, in one head has the scores $r g_i$ with the n signal tokens
-/// of that head and $\delta r h_m$ with the others, g and h independent standard normals, and $r^2$
-/// with itself. Every score above τ adds $\eta\tau$ times its token. Of m tokens of standard
-/// deviation s per coordinate those chosen have, with $t = \tau/(s r)$, along y the mean
-/// $m s \phi(t)$ in sum and the variance $m s^2 (t\phi(t) + Q(t) - \phi(t)^2)$, and across y the
-/// variance $m s^2 Q(t)$ in each of $p - 1$ directions. Hence, exactly,
+/// A token with coefficients y, |y| = r, in one head has the scores $r g_i$ with the n signal tokens of that head and
+/// $\delta r h_m$ with the others, g and h independent standard normals, and $r^2$ with itself. Every score above τ
+/// adds $\eta\tau$ times its token. Of m tokens of standard deviation s per coordinate those chosen have, with
+/// $t = \tau/(s r)$, along y the mean $m s \phi(t)$ in sum and the variance $m s^2 (t\phi(t) + Q(t) - \phi(t)^2)$, and
+/// across y the variance $m s^2 Q(t)$ in each of $p - 1$ directions. Hence, exactly,
 ///
 /// $$ \mathbb E |y'|^2 = \Big(r + \eta\tau \big(r 1\{r^2 > \tau\} + \sum_s m s \phi(t)\big)\Big)^2
 ///    + \eta^2\tau^2 \sum_s m s^2 \big(t\phi(t) + (p Q(t) - \phi(t)^2)\big), $$
@@ -34,8 +32,7 @@ use attnlab_core::special::{ln_chi_density, ln_normal_density, ln_normal_tail};
 /// ```
 pub fn first_layer([tokens, clusters, dim]: [usize; 3], delta: f64, eta: f64, tau: f64) -> Result<f64> {
     let balanced = clusters >= 2 && tokens.is_multiple_of(clusters) && tokens / clusters >= 2;
-    let allowed = "must be a multiple of clusters >= 2, at least two tokens in each";
-    require(balanced, "tokens", tokens, allowed)?;
+    require(balanced, "tokens", tokens, "must be a multiple of clusters >= 2, at least two tokens in each")?;
     for (name, value) in [("delta", delta), ("eta", eta), ("tau", tau), ("dim", dim as f64)] {
         positive(name, value)?;
     }
@@ -71,9 +68,6 @@ impl Layer {
 
     /// The average over r = scale · χ_p.
     fn average(&self, scale: f64, f: impl Fn(f64) -> f64) -> f64 {
-        // Ten standard deviations and more of χ_p to either side leave out less than 1e-40.
-        let (low, high) = ((self.dim.sqrt() - 10.0).max(0.0), self.dim.sqrt() + 14.0);
-        let term = |r: f64| ln_chi_density(self.dim, r).exp() * f(scale * r);
-        integrate(term, low, high, 1.0, 1e-9)
+        chi_average(self.dim, |r| f(scale * r))
     }
 }

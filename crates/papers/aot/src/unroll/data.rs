@@ -6,9 +6,8 @@ use attnlab_networks::npy;
 use ndarray::{Array2, ArrayView2};
 use std::path::{Path, PathBuf};
 
-/// Largest accepted entry of |UᵀU - I|. A QR factor in float32 leaves about 1e-6; at a defect ε the
-/// projection that defines the SNR leaks ε of the signal into the noise, so that an SNR beyond
-/// 1/ε = 10^5 could not be measured.
+/// Largest accepted entry of |UᵀU - I|. A QR factor in float32 leaves about 1e-6; at a defect ε the projection that
+/// defines the SNR leaks ε of the signal into the noise, so that an SNR beyond 1/ε = 10^5 could not be measured.
 const DEFECT: f64 = 1e-5;
 
 /// Tokens Z (d, N), bases U_k (d, p_k) and labels (N,) that fit together.
@@ -25,8 +24,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Checks everything: `bases[k]` must have orthonormal columns, `labels[i]` is the cluster of token i
-    /// from 0.
+    /// Checks everything: `bases[k]` must have orthonormal columns, `labels[i]` is the cluster of token i from 0.
     ///
     /// # Errors
     /// When shapes do not fit together, a basis is not orthonormal, or a label has no basis.
@@ -55,8 +53,8 @@ impl Data {
             Ok(k) if k < bases.len() => Ok(k),
             _ => Err(unknown_label(i, value, bases.len())),
         };
-        let labels = npy::labels("labels", labels)?;
-        let labels = labels.into_iter().enumerate().map(label).collect::<Result<Vec<usize>>>()?;
+        let labels =
+            npy::labels("labels", labels)?.into_iter().enumerate().map(label).collect::<Result<Vec<usize>>>()?;
         Data::new(tokens, bases, labels)
     }
 
@@ -110,15 +108,11 @@ fn check_basis(name: &str, u: &Array2<f64>, d: usize) -> Result<()> {
     require_shape(u.nrows() == d, name, u.dim(), format!("(d, p) with d = {d} as the tokens have"))?;
     require_shape(u.ncols() <= d, name, u.dim(), format!("at most d = {d} columns"))?;
     let defect = orthonormality_defect(std::slice::from_ref(u));
-    require(
-        defect <= DEFECT,
-        format!("|U'U - I| of {name}"),
-        format!("{defect:.1e}"),
-        format!(
-            "must be at most {DEFECT:.0e}: the SNR needs orthonormal columns, such as \
-                 numpy.linalg.qr(u)[0]"
-        ),
-    )?;
+    if defect > DEFECT {
+        let allowed =
+            format!("must be at most {DEFECT:.0e}: the SNR needs orthonormal columns, such as numpy.linalg.qr(u)[0]");
+        return Err(Error::invalid(format!("|U'U - I| of {name}"), format!("{defect:.1e}"), allowed));
+    }
     Ok(())
 }
 
@@ -127,14 +121,11 @@ fn warnings(bases: &[Array2<f64>], labels: Option<&[usize]>) -> Vec<String> {
     let defect = orthonormality_defect(bases);
     if defect > DEFECT {
         warnings.push(format!(
-            "the bases are not orthogonal to each other (largest |U_k'U_l| = {defect:.1e}): the \
-             theorem's setting (7) does not hold"
+            "the bases are not orthogonal to each other (largest |U_k'U_l| = {defect:.1e}): the theorem's setting (7) \
+             does not hold"
         ));
     }
-    for k in 0..bases.len() {
-        if labels.is_some_and(|labels| !labels.contains(&k)) {
-            warnings.push(format!("no token has the label {k}: its SNR is undefined"));
-        }
-    }
+    let absent = (0..bases.len()).filter(|k| labels.is_some_and(|labels| !labels.contains(k)));
+    warnings.extend(absent.map(|k| format!("no token has the label {k}: its SNR is undefined")));
     warnings
 }

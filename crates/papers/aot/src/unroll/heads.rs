@@ -1,7 +1,6 @@
 //! The unrolled network on a draw, in the coefficients of its heads.
 
-use attnlab_core::error::Result;
-use attnlab_core::rng::Streams;
+use attnlab_lab::prelude::*;
 use attnlab_theory::attention::Mssa;
 use attnlab_theory::measure::snr::{energy_by_cluster, snr_of_heads};
 use attnlab_theory::sample::Mixture;
@@ -15,8 +14,7 @@ pub fn unroll_heads(mixture: &Mixture, layer: &Mssa, layers: usize, streams: &St
     let (labels, clusters) = (mixture.labels(), mixture.clusters());
     let mut heads: Vec<_> = (0..clusters).map(|k| mixture.head::<f64>(k, streams)).collect();
     let snr = |heads: &[Array2<f64>]| {
-        let energy = heads.iter().map(|y| energy_by_cluster(y.view(), &labels, clusters));
-        snr_of_heads(&energy.collect::<Vec<_>>())
+        snr_of_heads(&heads.iter().map(|y| energy_by_cluster(y.view(), &labels, clusters)).collect::<Vec<_>>())
     };
     let mut by_layer = vec![snr(&heads)];
     for _ in 0..layers {

@@ -21,14 +21,12 @@ pub use attnlab_networks::npy::write as write_tokens;
 pub use data::{Data, Given, check, unknown_label};
 pub use heads::unroll_heads;
 
-use attnlab_core::error::{Error, Result};
 use attnlab_core::format::number;
-use attnlab_lab::run::memory;
+use attnlab_lab::prelude::*;
 use attnlab_theory::attention::Mssa;
 use attnlab_theory::attention::streaming::{Exp, Machine, Streamed};
 use attnlab_theory::measure::snr;
 use ndarray::{Array2, ArrayView2, CowArray, Ix2};
-use serde::Serialize;
 
 /// One layer; in JSON null stands where the SNR is infinite or undefined.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,10 +92,7 @@ pub fn unroll_given(
             let start = CowArray::from(given.tokens.mapv(|x| x as f32));
             run(given, layer.eta, layers, start, |z| layer.stream_on(machine, z, &bases), show)
         }
-        None => {
-            let start = CowArray::from(given.tokens);
-            run(given, layer.eta, layers, start, |z| layer.stream(z, given.bases), show)
-        }
+        None => run(given, layer.eta, layers, CowArray::from(given.tokens), |z| layer.stream(z, given.bases), show),
     }
 }
 

@@ -1,11 +1,10 @@
 //! Lemma 2 (i), Eqs. (12) and (13): the lengths of all signal and noise vectors.
 //!
-//! All lengths are independent and follow the χ law, so the failure probability of each event is
-//! known exactly: $1 - (1 - f)^N$ and $1 - (1 - f)^{N(K-1)}$ with
-//! $f = \mathbb P(|\chi_p - \sqrt p| > 2(\sqrt{\log N} + 1))$. Both hold with room to spare, and do
-//! not need the hypothesis on p. The print promises 1 - 2K/N for (12) and (13) together, which
-//! the claim of part (i) judges; here each is held to that probability by itself. A trial takes
-//! the lengths from the draws of [`Mixture`], block by block.
+//! All lengths are independent and follow the χ law, so the failure probability of each event is known exactly:
+//! $1 - (1 - f)^N$ and $1 - (1 - f)^{N(K-1)}$ with $f = \mathbb P(|\chi_p - \sqrt p| > 2(\sqrt{\log N} + 1))$. Both
+//! hold with room to spare, and do not need the hypothesis on p. The print promises 1 - 2K/N for (12) and (13)
+//! together, which the claim of part (i) judges; here each is held to that probability by itself. A trial takes the
+//! lengths from the draws of [`Mixture`], block by block.
 
 use super::super::columns::*;
 use super::super::setting::mixture;
@@ -31,10 +30,7 @@ impl Lemma2Claim {
         Ok(Outcome::Event {
             holds: worst.0 <= limit,
             witness: witness! {
-                "largest_deviation" => worst.0,
-                "limit" => limit,
-                "head" => worst.1,
-                "token" => worst.2,
+                "largest_deviation" => worst.0, "limit" => limit, "head" => worst.1, "token" => worst.2,
                 "vectors" => seen,
             },
         })
@@ -97,9 +93,6 @@ pub(super) fn memory(params: &Params) -> u64 {
 /// The time (s) of one trial.
 pub(super) fn seconds(params: &Params) -> f64 {
     // 3 ns per normal number.
-    let columns = match params.get(COLUMNS) {
-        0 => params.get(TOKENS),
-        columns => columns,
-    };
+    let columns = if params.get(COLUMNS) == 0 { params.get(TOKENS) } else { params.get(COLUMNS) };
     3e-9 * params.real(CLUSTERS) * params.real(DIM) * columns as f64
 }

@@ -9,8 +9,8 @@
 //!
 //! by $\sqrt N \ge \sqrt{8\pi} K L^{3/2}$. So the event fails with probability at most
 //! $N(K-1) q \le e^2 (K-1)/N < 8(K-1)/N$: the same hypotheses, another constant, and a factor K - 1.
-//! At the edge of (11) this is nearly what happens: the printed 2/N is missed by a factor of 2.6 at
-//! K = 2 and of 19 at K = 8. Far below (11), at sizes where people simulate, (17) fails surely.
+//! At the edge of (11) this is nearly what happens: the printed 2/N is missed by a factor of 2.6 at K = 2 and of 19 at
+//! K = 8.
 //!
 //! Lemma 3 uses (17) only for $\sigma_i(m_i) < 1/2$ in (33), which holds without it, because
 //! $|e_{i,1}|^2$ is much smaller than $\log N$.

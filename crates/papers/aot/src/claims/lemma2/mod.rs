@@ -10,7 +10,7 @@ mod products;
 mod weights;
 
 use super::columns::*;
-use super::setting::{Lemma, hypotheses_11, hypothesis_dim, mixture, mixture_schema};
+use super::setting::{hypotheses_11, hypothesis_dim_lemma2, mixture, mixture_schema};
 use crate::quantities::*;
 use crate::theory::Lemma2;
 use Event::*;
@@ -200,7 +200,7 @@ impl Claim for Lemma2Claim {
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
         let mut hypotheses = hypotheses_11(params);
-        hypotheses.push(hypothesis_dim(params, Lemma::Two));
+        hypotheses.push(hypothesis_dim_lemma2(params));
         hypotheses
     }
 
@@ -216,12 +216,8 @@ impl Claim for Lemma2Claim {
     }
 
     fn computed(&self, params: &Params) -> Option<Computed> {
-        let lemma = Lemma2 {
-            tokens: params.get(TOKENS),
-            clusters: params.get(CLUSTERS),
-            dim: params.get(DIM),
-            delta: params.get(DELTA),
-        };
+        let [tokens, clusters, dim] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
+        let lemma = Lemma2 { tokens, clusters, dim, delta: params.get(DELTA) };
         (*self == Self::printed(self.event))
             .then(|| Computed { failure: self.event.bracket(&lemma), how: self.event.how() })
     }

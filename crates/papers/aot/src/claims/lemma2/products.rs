@@ -9,10 +9,6 @@
 //!
 //! (15) prints $e_{j,l}$ for $j \in C_l$, which Definition 1 does not define (a token has no noise
 //! in its own subspace); the proof and Lemma 3 use $e_{j,k}$, and so does the claim.
-//!
-//! (16) as printed includes i = j, where it says $|e_{j,k}| \le 3\delta\sqrt{\log N}$. The
-//! hypothesis on p makes $|e_{j,k}| \approx \delta\sqrt p \ge 4\delta(\sqrt{\log N} + 1)$: it is
-//! false with probability near 1. With i ≠ j it holds.
 
 use super::super::columns::*;
 use super::{Event::*, Lemma2Claim};

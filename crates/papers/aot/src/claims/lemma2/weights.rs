@@ -1,17 +1,11 @@
 //! Lemma 2 (iv), Eqs. (18) and (19): in a noise column no key holds more than half of the weight.
 //!
-//! The printed proof bounds $|X_i| \le 2\sigma\sqrt{\log N}$ for one column with probability
-//! $1 - 2/N$ and then uses it for all columns: the union is missing, and with the constant 3 that
-//! would repair it the arithmetic no longer closes at δ = √(log N/p)/8. It also uses
-//! $N \ge 16K^4$ "due to (11)", which (11) does not imply from K = 133 on. The statements
-//! are true all the same, by far: a key holds more than half iff its exponential exceeds the sum of
-//! the M others, which by the inequality of the means is at least $M e^{\bar X}$, so that one key
-//! fails with probability at most $Q(\log M / (\sigma\sqrt{1 + 1/M}))$. With
-//! $\sigma \approx \delta\sqrt p \le \sqrt{\log N}/8$ the union over all keys and columns is about
-//! $N^2 \cdot N^{-32}$. See [`Lemma2`](crate::theory::Lemma2).
-//!
-//! Lemma 3 applies (18) to scores multiplied by θ, for which it was not shown and is false for
-//! large θ: the mutant `theta_12`.
+//! The printed proof, whose gaps the sheets name, bounds $|X_i| \le 2\sigma\sqrt{\log N}$ for the keys of one column; the
+//! constant 3 that a union over all columns takes would not close the arithmetic at δ = √(log N/p)/8. The statements are
+//! true by far: a key holds more than half iff its exponential exceeds the sum of the M others, which by the inequality
+//! of the means is at least $M e^{\bar X}$, so that one key fails with probability at most
+//! $Q(\log M / (\sigma\sqrt{1 + 1/M}))$. With $\sigma \approx \delta\sqrt p \le \sqrt{\log N}/8$ the union over all
+//! keys and columns is about $N^2 \cdot N^{-32}$. See [`Lemma2`](crate::theory::Lemma2).
 
 use super::super::columns::*;
 use super::{Event::*, Lemma2Claim};
@@ -36,15 +30,13 @@ impl Lemma2Claim {
 
     /// Records the largest softmax weight among `rows` without the column's own token, over the limit.
     fn record_rows(&self, column: &Column, rows: Range<usize>, worst: &mut Worst) {
-        let scores = column.others(rows.clone());
-        let (row, top, count) = scores.fold((0, f64::NEG_INFINITY, 0_usize), |best, (i, x)| {
+        let (row, top, count) = column.others(rows.clone()).fold((0, f64::NEG_INFINITY, 0_usize), |best, (i, x)| {
             if x > best.1 { (i, x, best.2 + 1) } else { (best.0, best.1, best.2 + 1) }
         });
         if count == 0 {
             return;
         }
-        let terms = column.others(rows).map(|(_, x)| (self.theta * (x - top)).exp());
-        let weight = 1.0 / terms.sum::<f64>();
+        let weight = 1.0 / column.others(rows).map(|(_, x)| (self.theta * (x - top)).exp()).sum::<f64>();
         let limit = self.averages.map_or(0.5, |times| times / count as f64);
         worst.record(0.5 * weight / limit, column, row);
     }

@@ -4,10 +4,8 @@
 //! multiplies every SNR by exactly 1 + ητ. The union bounds of the proof make that explicit: Lemma 2
 //! fails with probability at most 2K/N + 4K/N² + 2/N + 4K/N, and the theorem takes L times that.
 //!
-//! **What is wrong.** Lemma 3 is applied to scores multiplied by θ = (1+ητ)^l, but the bounds (18)
-//! and (19) that it rests on are proved at θ = 1 only. See [`crate::theory::horizon`] for the first
-//! layer that fails, and [`Theorem1Bounded`](super::theorem1_bounded::Theorem1Bounded) for what
-//! does hold.
+//! See [`crate::theory::horizon`] for the first layer that fails, and
+//! [`Theorem1Bounded`](super::theorem1_bounded::Theorem1Bounded) for what does hold.
 //!
 //! **How a trial decides.** With `columns = 0` it looks at every column: the depth horizon of the
 //! draw, and up to [`NETWORK_TOKENS`] tokens also the network itself, layer by layer, whose first
@@ -95,16 +93,14 @@ impl Claim for Theorem1 {
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
-        let foreseen = verdict::foreseen(self.promise(params), self.computed(params));
-        foreseen.unwrap_or_else(|| {
+        verdict::foreseen(self.promise(params), self.computed(params)).unwrap_or_else(|| {
             let (failure, rate) = (seen_failure(params), promised_failure(params));
             foreseen_by_draws(failure, rate, self.partial(params), self.default_trials(params))
         })
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
-        // At large N one trial takes seconds, and one failure in one already refutes a promise of
-        // 0.999 at 95 %.
+        // At large N one trial takes seconds, and one failure in one already refutes a promise of 0.999 at 95 %.
         if self.partial(params) || params.get(TOKENS) > NETWORK_TOKENS {
             return 3;
         }
@@ -113,11 +109,9 @@ impl Claim for Theorem1 {
         }
         let rate = promised_failure(params);
         let rare = rate < 1.0 && seen_failure(params) < 0.01 * rate;
-        match trials_for_lower_bound(1.0 - rate, LEVEL).filter(|_| rare) {
-            // Enough to support the promise if none fails.
-            Some(needed) => needed.clamp(10, 200),
-            None => 10,
-        }
+        // Enough to support the promise if none fails.
+        let needed = trials_for_lower_bound(1.0 - rate, LEVEL).filter(|_| rare);
+        needed.map_or(10, |needed| needed.clamp(10, 200))
     }
 
     fn memory(&self, params: &Params) -> u64 {
@@ -133,8 +127,7 @@ impl Claim for Theorem1 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (eta, tau) = (params.get(ETA), params.get(TAU));
-        let factor = self.factor(eta, tau);
-        observe(params, streams, params.get(LAYERS) as u64, factor, network_tells(params))
+        observe(params, streams, params.get(LAYERS) as u64, self.factor(eta, tau), network_tells(params))
     }
 }
 
@@ -212,10 +205,8 @@ pub(super) fn foreseen_by_draws(failure: f64, rate: f64, partial: bool, trials: 
     let at_most = |failures: u64| binomial_cdf(failures, trials, failure).unwrap_or(0.0);
     let refutes = |f: &u64| interval(*f).is_some_and(|e| e.high < 1.0 - rate);
     let supports = |f: &u64| interval(*f).is_some_and(|e| e.low >= 1.0 - rate);
-    let refuting = (0..=trials).find(refutes);
-    let refuted = refuting.map_or(0.0, |f| if f == 0 { 1.0 } else { 1.0 - at_most(f - 1) });
-    let supporting = (0..=trials).take_while(supports).last();
-    let supported = supporting.map_or(0.0, at_most);
+    let refuted = (0..=trials).find(refutes).map_or(0.0, |f| if f == 0 { 1.0 } else { 1.0 - at_most(f - 1) });
+    let supported = (0..=trials).take_while(supports).last().map_or(0.0, at_most);
     if refuted >= POWER {
         VerdictKind::Refuted
     } else if !partial && supported >= POWER {
@@ -252,13 +243,12 @@ mod tests {
 
     #[test]
     fn what_draws_decide() {
-        let foreseen = |failure, rate, partial, trials| foreseen_by_draws(failure, rate, partial, trials);
-        assert_eq!(foreseen(0.0, 0.05, false, 72), VerdictKind::Supported);
-        assert_eq!(foreseen(0.0, 0.05, true, 72), VerdictKind::Inconclusive);
-        assert_eq!(foreseen(0.01, 0.05, false, 72), VerdictKind::Inconclusive);
-        assert_eq!(foreseen(0.9, 0.05, true, 10), VerdictKind::Refuted);
+        assert_eq!(foreseen_by_draws(0.0, 0.05, false, 72), VerdictKind::Supported);
+        assert_eq!(foreseen_by_draws(0.0, 0.05, true, 72), VerdictKind::Inconclusive);
+        assert_eq!(foreseen_by_draws(0.01, 0.05, false, 72), VerdictKind::Inconclusive);
+        assert_eq!(foreseen_by_draws(0.9, 0.05, true, 10), VerdictKind::Refuted);
         // One failure in three refutes a promise of .999.
-        assert_eq!(foreseen(0.9, 1e-3, true, 3), VerdictKind::Refuted);
-        assert_eq!(foreseen(0.1, 1e-3, true, 3), VerdictKind::Inconclusive);
+        assert_eq!(foreseen_by_draws(0.9, 1e-3, true, 3), VerdictKind::Refuted);
+        assert_eq!(foreseen_by_draws(0.1, 1e-3, true, 3), VerdictKind::Inconclusive);
     }
 }

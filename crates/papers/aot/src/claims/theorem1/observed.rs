@@ -58,9 +58,8 @@ pub fn observe(params: &Params, streams: &Streams, layers: u64, factor: f64, net
         holds = off.is_none() && exact == layers;
         witness.insert("largest_error_of_exact_ratios".into(), seen.largest_error.into());
         if let Some(l) = off {
-            witness.insert("ratio_layer".into(), l.into());
-            witness.insert("ratio".into(), seen.ratios[l].into());
-            witness.insert("ratio_claimed".into(), factor.into());
+            let ratio = seen.ratios[l];
+            witness.extend(witness! { "ratio_layer" => l, "ratio" => ratio, "ratio_claimed" => factor });
         }
     }
     Ok(Outcome::Event { holds, witness })
@@ -73,10 +72,8 @@ fn network_layers(layers: u64, rate: f64) -> u64 {
 }
 
 fn columns_seen(params: &Params) -> usize {
-    match params.get(SAMPLED_COLUMNS) {
-        0 => params.get(TOKENS) * params.get(CLUSTERS),
-        m => m,
-    }
+    let m = params.get(SAMPLED_COLUMNS);
+    if m == 0 { params.get(TOKENS) * params.get(CLUSTERS) } else { m }
 }
 
 /// The first break that a trial found.
@@ -89,26 +86,22 @@ struct Found {
 
 /// θ of the first layer that is not exact.
 fn theta_of_layer(first: &Break, rate: f64) -> f64 {
-    let layer = exact_updates(first.theta, 1.0, rate - 1.0).unwrap_or(0);
-    rate.powf(layer as f64)
+    rate.powf(exact_updates(first.theta, 1.0, rate - 1.0).unwrap_or(0) as f64)
 }
 
 /// The first break of all columns of all heads.
 fn first_of_all(mixture: &Mixture, tau: f64, rate: f64, streams: &Streams) -> Result<Option<Found>> {
     let Some((head, first)) = horizon_of_mixture(mixture, tau, streams, || {})?.first() else { return Ok(None) };
-    let theta = theta_of_layer(&first, rate);
-    let weight = weight_in_draw(mixture, head, (first.column, first.row), theta, streams)?;
+    let weight = weight_in_draw(mixture, head, (first.column, first.row), theta_of_layer(&first, rate), streams)?;
     Ok(Some(Found { head, first, weight }))
 }
 
-/// The first break among `columns` columns of head 0 whose tokens lie outside cluster 0. The columns
-/// are exchangeable, so evenly spaced ones are as good as random ones; what they see of the other
-/// tokens is drawn in their span alone.
+/// The first break among `columns` columns of head 0 whose tokens lie outside cluster 0. The columns are exchangeable,
+/// so evenly spaced ones are as good as random ones; what they see of the other tokens is drawn in their span alone.
 fn first_of_sample(mixture: &Mixture, columns: usize, tau: f64, rate: f64, streams: &Streams) -> Result<Option<Found>> {
     let cluster = mixture.cluster(0);
     let outside = cluster.end..mixture.tokens();
-    let step = (outside.len() / columns).max(1);
-    let chosen: Vec<usize> = outside.step_by(step).take(columns).collect();
+    let chosen: Vec<usize> = outside.step_by((outside.len() / columns).max(1)).take(columns).collect();
     if chosen.is_empty() {
         return Ok(None); // one cluster: there are no noise columns
     }
@@ -116,8 +109,7 @@ fn first_of_sample(mixture: &Mixture, columns: usize, tau: f64, rate: f64, strea
     let breaks = horizon_of_columns(y.view(), &cluster, &chosen, tau);
     let first = breaks.into_iter().flatten().min_by(|a, b| a.theta.total_cmp(&b.theta));
     Ok(first.map(|first| {
-        let at = (first.column, first.row);
-        let weight = weight_of_column(y.view(), &cluster, at, theta_of_layer(&first, rate));
+        let weight = weight_of_column(y.view(), &cluster, (first.column, first.row), theta_of_layer(&first, rate));
         Found { head: 0, first, weight }
     }))
 }
@@ -139,8 +131,7 @@ fn run_network(mixture: &Mixture, params: &Params, streams: &Streams, layers: u6
     let layer = Mssa::new(ThresholdedSoftmax { tau }, eta);
     let mut heads: Vec<Array2<f32>> = (0..mixture.clusters()).map(|k| mixture.head(k, streams)).collect();
     let energies = |heads: &[Array2<f32>]| -> Vec<Vec<f64>> {
-        let energy = |y: &Array2<f32>| energy_by_cluster(y.view(), &labels, mixture.clusters());
-        heads.iter().map(energy).collect()
+        heads.iter().map(|y| energy_by_cluster(y.view(), &labels, mixture.clusters())).collect()
     };
     let error = |r: &f64| (r / rate - 1.0).abs();
     let mut ratios = vec![];
@@ -177,7 +168,6 @@ mod tests {
         let (before, after) = ([vec![2.0, 0.0], vec![0.0, 8.0]], [vec![8.0, 0.0], vec![0.0, 8.0]]);
         assert_eq!(snr_ratio(&before, &after, 0), 2.0);
         assert_eq!(snr_ratio(&before, &after, 1), 1.0);
-        let noisy = [vec![8.0, 0.0], vec![1.0, 8.0]];
-        assert_eq!(snr_ratio(&before, &noisy, 0), 0.0);
+        assert_eq!(snr_ratio(&before, &[vec![8.0, 0.0], vec![1.0, 8.0]], 0), 0.0);
     }
 }

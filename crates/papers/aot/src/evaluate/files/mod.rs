@@ -8,9 +8,8 @@ mod questions;
 pub use questions::Cloze;
 
 use super::Task;
-use attnlab_core::error::{Error, Result};
+use attnlab_lab::prelude::*;
 use attnlab_networks::{sha256, text};
-use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -90,12 +89,9 @@ pub fn read<P: AsRef<Path>>(paths: &[P], task: Task) -> Result<Read> {
         Read::Questions(questions) => (questions.is_empty(), "question"),
         Read::Text(text) => (text.trim().is_empty(), "word"),
     };
-    match (empty, paths.first()) {
-        (true, Some(path)) => {
-            let problem = format!("must have at least one {what}; it is empty");
-            Err(content(path.as_ref(), problem))
-        }
-        _ => Ok(read),
+    match paths.first().filter(|_| empty) {
+        Some(path) => Err(content(path.as_ref(), format!("must have at least one {what}; it is empty"))),
+        None => Ok(read),
     }
 }
 
@@ -107,8 +103,7 @@ pub fn read<P: AsRef<Path>>(paths: &[P], task: Task) -> Result<Read> {
 pub fn documents(path: &Path) -> Result<Vec<Located<String>>> {
     if path.is_dir() {
         let advice = "Give a folder with texts";
-        let entries = fs::read_dir(path).map_err(|e| Error::io(path, e, advice))?;
-        let entries = entries.map(|e| e.map(|e| e.path()));
+        let entries = fs::read_dir(path).map_err(|e| Error::io(path, e, advice))?.map(|e| e.map(|e| e.path()));
         let mut files: Vec<PathBuf> =
             entries.collect::<std::io::Result<_>>().map_err(|e| Error::io(path, e, advice))?;
         files.retain(|file| file.is_file());
@@ -145,15 +140,7 @@ fn passages(path: &Path) -> Result<Vec<Located<String>>> {
     match Format::of(path, &bytes) {
         Format::Plain => {
             let text = text::decode(path, bytes)?;
-            let lines = text.lines().enumerate();
-            let lines = lines.filter(|(_, line)| !line.trim().is_empty());
-            let located = |(i, line): (usize, &str)| Located {
-                value: line.to_string(),
-                path: path.to_path_buf(),
-                number: i + 1,
-                kind: "line",
-            };
-            Ok(lines.map(located).collect())
+            Ok(lines(path, &text).map(|(place, line)| place.with(line.to_string())).collect())
         }
         format => of_records(path, bytes, format),
     }
@@ -184,12 +171,9 @@ fn join(whole: &mut String, text: &str) {
 
 /// The field `text` of every record; an empty one is refused.
 fn of_records(path: &Path, bytes: Vec<u8>, format: Format) -> Result<Vec<Located<String>>> {
-    let document = |record: &Located<Value>| {
-        let text = text_of(record)?;
-        match text.trim().is_empty() {
-            true => Err(record.refused("text: must not be empty. Remove the record")),
-            false => Ok(record.with(text.to_string())),
-        }
+    let document = |record: &Located<Value>| match text_of(record)? {
+        text if text.trim().is_empty() => Err(record.refused("text: must not be empty. Remove the record")),
+        text => Ok(record.with(text.to_string())),
     };
     records(path, bytes, format)?.iter().map(document).collect()
 }
@@ -221,8 +205,7 @@ impl Format {
         let unpacked = path.with_extension("");
         let named = if path.extension().is_some_and(|e| e == "gz") { &unpacked } else { path };
         let extension = named.extension().and_then(|e| e.to_str()).unwrap_or_default();
-        let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let first = unmarked.iter().find(|b| !b.is_ascii_whitespace());
+        let first = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).iter().find(|b| !b.is_ascii_whitespace());
         match extension {
             _ if bytes.starts_with(b"PAR1") => Format::Parquet,
             "parquet" => Format::Parquet,
@@ -231,6 +214,12 @@ impl Format {
             _ => Format::Plain,
         }
     }
+}
+
+/// The lines of a text that are not blank, with their places.
+fn lines<'a>(path: &'a Path, text: &'a str) -> impl Iterator<Item = (Located<()>, &'a str)> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines.map(move |(i, line)| (Located { value: (), path: path.to_path_buf(), number: i + 1, kind: "line" }, line))
 }
 
 fn content(path: &Path, problem: String) -> Error {
@@ -248,21 +237,12 @@ fn records(path: &Path, bytes: Vec<u8>, format: Format) -> Result<Vec<Located<Va
         return rows(path, bytes);
     }
     let text = text::decode(path, bytes)?;
-    let mut records = vec![];
-    for (i, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let place = Located { value: (), path: path.to_path_buf(), number: i + 1, kind: "line" };
-        match serde_json::from_str(line) {
-            Ok(value @ Value::Object(_)) => records.push(place.with(value)),
-            Ok(_) => return Err(place.refused("must be a JSON object, one per line")),
-            Err(e) => {
-                return Err(place.refused(&format!("must be a JSON object, one per line ({e})")));
-            }
-        }
-    }
-    Ok(records)
+    let record = |(place, line): (Located<()>, &str)| match serde_json::from_str(line) {
+        Ok(value @ Value::Object(_)) => Ok(place.with(value)),
+        Ok(_) => Err(place.refused("must be a JSON object, one per line")),
+        Err(e) => Err(place.refused(&format!("must be a JSON object, one per line ({e})"))),
+    };
+    lines(path, &text).map(record).collect()
 }
 
 #[cfg(not(feature = "parquet"))]
@@ -288,18 +268,11 @@ fn rows(path: &Path, _: Vec<u8>) -> Result<Vec<Located<Value>>> {
     }
     let read = || -> Result<Vec<Located<Value>>, parquet::errors::ParquetError> {
         let reader = SerializedFileReader::new(attnlab_core::input::open("text", path)?)?;
-        let mut records = vec![];
-        for (i, row) in reader.get_row_iter(None)?.enumerate() {
-            let row = row?;
-            let fields = row.get_column_iter();
-            records.push(Located {
-                value: fields.map(|(name, field)| (name.clone(), value(field))).collect(),
-                path: path.to_path_buf(),
-                number: i + 1,
-                kind: "row",
-            });
-        }
-        Ok(records)
+        let record = |(i, row): (usize, parquet::errors::Result<parquet::record::Row>)| {
+            let value = row?.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect();
+            Ok(Located { value, path: path.to_path_buf(), number: i + 1, kind: "row" })
+        };
+        reader.get_row_iter(None)?.enumerate().map(record).collect()
     };
     // The library ends in a panic on some malformed files.
     let problem = match catch_unwind(AssertUnwindSafe(read)) {

@@ -1,9 +1,8 @@
 //! Questions of the Children's Book Test, in its own format and as the hub has them.
 
-use super::{Format, Located, bytes, content, needs, records};
-use attnlab_core::error::Result;
+use super::{Format, Located, bytes, content, lines, needs, records};
+use attnlab_lab::prelude::*;
 use attnlab_networks::text;
-use serde_json::Value;
 use std::path::Path;
 
 /// The mark of the omitted word in CBT.
@@ -65,11 +64,7 @@ fn of_hub(record: &Located<Value>) -> Result<Located<Cloze>> {
 /// Questions in CBT's own format.
 fn numbered(path: &Path, text: &str) -> Result<Vec<Located<Cloze>>> {
     let (mut questions, mut passage) = (vec![], vec![]);
-    for (i, line) in text.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        let place = Located { value: (), path: path.to_path_buf(), number: i + 1, kind: "line" };
+    for (place, line) in lines(path, text) {
         let expected = passage.len() + 1;
         let Some((number, sentence)) = line.split_once(' ') else {
             return Err(place.refused("must be a number, a space and a sentence"));

@@ -1,11 +1,10 @@
 //! The coherence of the bases that Theorem 1 survives. Settings: `attnlab run coherence_map --show`.
 //!
-//! The papers take the U_k orthonormal to each other and say in a footnote that the general case is
-//! not difficult. Under the pattern (30) a layer adds ητ U_kU_kᵀz_i to the tokens of cluster k whatever
-//! the bases are, which multiplies ‖U_kU_kᵀZ_k‖ by 1 + ητ and leaves (I - U_kU_kᵀ)Z_k alone: (8) is
-//! exact as long as (30) holds. What coherence changes is for how long: with U_kᵀU_l = cI a token of
-//! cluster k has the coefficients e + cθa in head l, a noise of length √(δ² + c²θ²)√p that grows with
-//! the signal.
+//! The papers take the U_k orthonormal to each other and say in a footnote that the general case is not difficult.
+//! Under the pattern (30) a layer adds ητ U_kU_kᵀz_i to the tokens of cluster k whatever the bases are, which
+//! multiplies ‖U_kU_kᵀZ_k‖ by 1 + ητ and leaves (I - U_kU_kᵀ)Z_k alone: (8) is exact as long as (30) holds. What
+//! coherence changes is for how long: with U_kᵀU_l = cI a token of cluster k has the coefficients e + cθa in head l, a
+//! noise of length √(δ² + c²θ²)√p that grows with the signal.
 
 use super::snr_per_layer::noise_unit;
 use crate::PAPERS;
@@ -48,11 +47,7 @@ const TOLERANCE: f64 = 1e-9;
 
 impl CoherenceMap {
     fn cell(&self, group: &str, value: f64, noise: f64) -> Params {
-        let unit = noise_unit(self.tokens, self.dim);
-        let varied = match group {
-            COHERENT => COHERENCE,
-            _ => AMBIENT,
-        };
+        let varied = if group == COHERENT { COHERENCE } else { AMBIENT };
         Params::from_iter([
             GROUP.is(group),
             TOKENS.is(self.tokens),
@@ -60,7 +55,7 @@ impl CoherenceMap {
             DIM.is(self.dim),
             varied.is(value),
             NOISE.is(noise),
-            DELTA.is(noise * unit),
+            DELTA.is(noise * noise_unit(self.tokens, self.dim)),
             LAYERS.is(self.layers),
             ETA.is(self.eta),
             TAU.is(self.tau),
@@ -82,37 +77,27 @@ impl CoherenceMap {
 
 impl Experiment for CoherenceMap {
     fn validate(&self) -> Result<()> {
-        if let Some(i) = self.ambient.iter().position(|d| *d < self.dim) {
-            let allowed = format!("must be at least dim = {}", self.dim);
-            return Err(Error::invalid(format!("ambient[{i}]"), self.ambient[i], allowed));
+        for (i, d) in self.ambient.iter().enumerate() {
+            require(*d >= self.dim, format!("ambient[{i}]"), d, format!("must be at least dim = {}", self.dim))?;
         }
         Horizon::new(self.tokens, self.clusters, self.dim, 1.0, self.tau).map(|_| ())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for noise in &self.noise {
-            let coherent = self.coherence.iter();
-            cells.extend(coherent.map(|c| self.cell(COHERENT, *c, *noise)));
-        }
+        let coherent = iproduct!(&self.noise, &self.coherence).map(|(noise, c)| self.cell(COHERENT, *c, *noise));
         // The least noise: there it is coherence alone that ends the rate.
         let least = self.noise.iter().copied().fold(f64::INFINITY, f64::min);
-        let random = self.ambient.iter();
-        cells.extend(random.map(|d| self.cell(RANDOM, *d as f64, least)));
-        Ok(cells)
+        let random = self.ambient.iter().map(|d| self.cell(RANDOM, *d as f64, least));
+        Ok(coherent.chain(random).collect())
     }
 
     /// "updates": how many of the first L are exact (8) in every cluster. "gain": the series of the
     /// SNR over its first value, as the geometric mean over clusters, to one layer past that.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let draw = self.mixture(cell)?.draw(streams)?;
-        let phi = ThresholdedSoftmax { tau: cell.get(TAU) };
-        let layer = Mssa::new(phi, cell.get(ETA));
+        let layer = Mssa::new(ThresholdedSoftmax { tau: cell.get(TAU) }, cell.get(ETA));
         let (updates, gain) = exact_updates(draw, &layer, cell)?;
-        let mut data = Map::new();
-        data.insert("updates".into(), updates.into());
-        data.insert("gain".into(), store::series(&gain));
-        Ok(data)
+        Ok(Map::from_iter([("updates".into(), updates.into()), ("gain".into(), store::series(&gain))]))
     }
 
     fn memory(&self, cell: &Params) -> u64 {

@@ -69,8 +69,7 @@ impl Law {
 
     fn ln_theta(&self, ln_delta: f64) -> f64 {
         let last = self.table.len() - 2;
-        let after = self.table.partition_point(|(u, _)| *u < ln_delta);
-        let i = after.saturating_sub(1).min(last);
+        let i = self.table.partition_point(|(u, _)| *u < ln_delta).saturating_sub(1).min(last);
         let ((a, fa), (b, fb)) = (self.table[i], self.table[i + 1]);
         fa + (fb - fa) * (ln_delta - a) / (b - a)
     }
@@ -109,8 +108,7 @@ fn map(law: &Law, cells: &[&[Row]]) -> Result<Panel> {
     let starts: Vec<f64> = levels.iter().map(|l| l - 1.0).collect();
     let by_law = Contour::of_field(BY_LAW, &x, &y, &starts, |c, noise| law.depth(c, noise));
     let hatching = "95 % interval of the median is wider than one update";
-    let y = Axis::log("noise, *δ* / √(log *N* / *p*)");
-    Ok(Panel::new("coherent bases", Axis::log("coherence *c*"), y)
+    Ok(Panel::new("coherent bases", Axis::log("coherence *c*"), Axis::log("noise, *δ* / √(log *N* / *p*)"))
         .contoured(measured)
         .contoured(by_law.drawn(Stroke::Dashed, LAW))
         .coloured(heat.explained(MEDIAN, hatching)))

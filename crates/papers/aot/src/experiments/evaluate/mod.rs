@@ -95,13 +95,11 @@ impl Choices {
             ("detokenise", !self.detokenise.is_empty(), !cost, "lambada, cbt or text"),
             ("limit", self.limit.is_some(), !cost, "lambada, cbt or text"),
         ];
-        match idle.into_iter().find(|(_, given, read, _)| *given && !*read) {
-            None => Ok(()),
-            Some((name, _, _, tasks)) => {
-                let allowed = format!("must be {tasks} with --{name}. Leave --{name} out");
-                Err(Error::invalid("task", task.name(), allowed))
-            }
+        for (name, given, read, tasks) in idle {
+            let allowed = format!("must be {tasks} with --{name}. Leave --{name} out");
+            require(read || !given, "task", task.name(), allowed)?;
         }
+        Ok(())
     }
 }
 
@@ -170,10 +168,8 @@ impl Evaluate {
     /// # Errors
     /// A text without the network's tokenizer.
     pub fn set_windows(&mut self, windows: Vec<usize>) -> Result<()> {
-        let special = match self.task {
-            Task::Text => special_before(&Tokenizer::open(&self.network)?)?.len(),
-            _ => 0,
-        };
+        let of_text = self.task == Task::Text;
+        let special = if of_text { special_before(&Tokenizer::open(&self.network)?)?.len() } else { 0 };
         // A window without room for text is refused by its size.
         self.strides = windows.iter().map(|window| window.saturating_sub(special).max(1)).collect();
         self.windows = windows;
@@ -182,24 +178,20 @@ impl Evaluate {
 
     /// Choices of forward passes, each with the parameters of its rows.
     fn choices(&self) -> Vec<(Vec<(String, Value)>, Passes)> {
-        let mut choices = vec![];
-        for detokenise in &self.detokenise {
-            let named = (DETOKENISE.to_string(), Value::from(detokenise.name()));
-            let passes = |window, stride| Passes { detokenise: *detokenise, window, stride };
-            if self.task != Task::Text {
-                choices.push((vec![named], passes(0, 0)));
-                continue;
+        let sizes = match self.task {
+            Task::Text => {
+                iproduct!(&self.windows, &self.strides).filter(|(w, s)| s <= w).map(|(w, s)| (*w, *s)).collect()
             }
-            for window in &self.windows {
-                for stride in self.strides.iter().filter(|s| *s <= window) {
-                    let sizes = [(WINDOW, *window), (STRIDE, *stride)];
-                    let sizes = sizes.map(|(name, n)| (name.to_string(), Value::from(n)));
-                    let parameters = [named.clone()].into_iter().chain(sizes).collect();
-                    choices.push((parameters, passes(*window, *stride)));
-                }
+            _ => vec![(0, 0)],
+        };
+        let choice = |(detokenise, (window, stride)): (&Detokeniser, &(usize, usize))| {
+            let mut parameters = vec![(DETOKENISE.to_string(), Value::from(detokenise.name()))];
+            if self.task == Task::Text {
+                parameters.extend([(WINDOW.to_string(), (*window).into()), (STRIDE.to_string(), (*stride).into())]);
             }
-        }
-        choices
+            (parameters, Passes { detokenise: *detokenise, window: *window, stride: *stride })
+        };
+        iproduct!(&self.detokenise, &sizes).map(choice).collect()
     }
 
     fn given(&self) -> bool {
@@ -216,10 +208,7 @@ fn hash_of(paths: &[PathBuf]) -> Result<String> {
         let bytes = input::read("text", path).map_err(|e| Error::io(path, e, advice))?;
         hashes.push_str(&sha256(&bytes));
     }
-    Ok(match paths {
-        [] => String::new(),
-        _ => sha256(hashes.as_bytes()),
-    })
+    Ok(if paths.is_empty() { hashes } else { sha256(hashes.as_bytes()) })
 }
 
 /// Parameters of the rows: the task, its network ("trained" or "untrained"), and the reading.
@@ -268,13 +257,9 @@ impl Experiment for Evaluate {
             let sizes = sizes.map(|(name, n)| (name.to_string(), Value::from(n)));
             return Ok(vec![cell(&sizes, VARIANTS[0].0, self.task.readings()[0])]);
         }
-        let mut cells = vec![];
-        for (variant, _) in &VARIANTS[..1 + usize::from(self.controls)] {
-            for (more, _) in self.choices() {
-                cells.extend(self.task.readings().iter().map(|r| cell(&more, variant, r)));
-            }
-        }
-        Ok(cells)
+        let (variants, choices) = (&VARIANTS[..1 + usize::from(self.controls)], self.choices());
+        let cells = iproduct!(variants, &choices, self.task.readings());
+        Ok(cells.map(|((variant, _), (more, _), reading)| cell(more, variant, reading)).collect())
     }
 
     fn memory(&self, _: &Params) -> u64 {
@@ -299,8 +284,7 @@ impl Experiment for Evaluate {
         let (_, passes) =
             self.choices().into_iter().find(of_cell).ok_or_else(|| Error::undefined("a cell of other settings"))?;
         let scored = self.cache.scores(self, word(VARIANT), passes, context)?;
-        let reading = scored.prepared.reading(word(READING), &scored.scores, self.level)?;
-        let mut data = reading.data();
+        let mut data = scored.prepared.reading(word(READING), &scored.scores, self.level)?.data();
         data.insert("items".into(), scored.prepared.len().into());
         data.insert("items_of".into(), scored.of.into());
         data.insert("shortened".into(), scored.prepared.shortened().into());

@@ -98,8 +98,7 @@ impl Cache {
         {
             return Ok(scored.clone());
         }
-        let opened = self.opened(settings)?;
-        let scored = Arc::new(opened.scored(settings, variant, passes, context)?);
+        let scored = Arc::new(self.opened(settings)?.scored(settings, variant, passes, context)?);
         *latest = Some((variant.into(), passes, scored.clone()));
         Ok(scored)
     }
@@ -107,14 +106,12 @@ impl Cache {
 
 /// Refuses a network that does not predict the next token.
 pub(super) fn ensure_causal(a: &TransformerArchitecture) -> Result<()> {
-    let allowed = "must be a causal network; this family does not predict the next token";
-    require(a.causal, "network", a.family, allowed)
+    require(a.causal, "network", a.family, "must be a causal network; this family does not predict the next token")
 }
 
 fn open(settings: &Evaluate) -> Result<Opened> {
     if hash_of(&settings.data)? != settings.data_hash {
-        let first = settings.data.first();
-        return Err(changed(first.unwrap_or(&PathBuf::new())));
+        return Err(changed(settings.data.first().unwrap_or(&PathBuf::new())));
     }
     if Checkpoint::open(&settings.network)?.digest()? != settings.network_hash {
         return Err(changed(&settings.network));
@@ -143,16 +140,14 @@ fn open(settings: &Evaluate) -> Result<Opened> {
 impl Opened {
     /// The items under a choice, and their number without a limit.
     fn prepared(&self, settings: &Evaluate, passes: Passes) -> Result<(Prepared, usize)> {
-        let tokenizer = self.tokenizer.as_ref();
-        let tokenizer = tokenizer.ok_or_else(|| Error::undefined("a task without texts"))?;
+        let tokenizer = self.tokenizer.as_ref().ok_or_else(|| Error::undefined("a task without texts"))?;
         let mut prepared = Prepared::new(&self.read, tokenizer, self.trained.architecture(), passes)?;
         let total = prepared.len();
         if settings.limit > 0 && settings.limit < total {
             let numbers: Vec<usize> = match settings.sample {
                 Sample::First => (0..settings.limit).collect(),
                 Sample::Random => {
-                    let streams = Streams::new(settings.control_seed, "aot.evaluate", 0, 0);
-                    let mut rng = streams.part("sample", 0);
+                    let mut rng = Streams::new(settings.control_seed, "aot.evaluate", 0, 0).part("sample", 0);
                     let mut numbers = index::sample(&mut rng, total, settings.limit).into_vec();
                     numbers.sort_unstable();
                     numbers
@@ -168,20 +163,15 @@ impl Opened {
         let control;
         let network = match variant {
             "untrained" => {
-                let streams = Streams::new(settings.control_seed, "aot.evaluate", 0, 0);
-                control = self.trained.untrained(&streams);
+                control = self.trained.untrained(&Streams::new(settings.control_seed, "aot.evaluate", 0, 0));
                 &control
             }
             _ => &self.trained,
         };
+        let (task, detokenise, stride) = (settings.task.name(), passes.detokenise.name(), passes.stride);
         let label = match passes.window {
-            0 => format!("{} ({variant}, {})", settings.task.name(), passes.detokenise.name()),
-            w => format!(
-                "{} ({variant}, {}, window {w}, stride {})",
-                settings.task.name(),
-                passes.detokenise.name(),
-                passes.stride
-            ),
+            0 => format!("{task} ({variant}, {detokenise})"),
+            window => format!("{task} ({variant}, {detokenise}, window {window}, stride {stride})"),
         };
         let n = prepared.len();
         let tokens: usize = (0..n).map(|i| prepared.tokens(i)).sum();
@@ -192,8 +182,7 @@ impl Opened {
             "{label}: {n} items, {tokens} tokens, about {} TFLOP in linear maps and logits",
             significant(tokens as f64 * each / 1e12, 2)
         ));
-        let mut file = Kept::open(context.folder.as_deref())?;
-        let mut scores = file.restored(n);
+        let (mut file, mut scores) = Kept::open(context.folder.as_deref(), n)?;
         let clock = Clock::new(scores.len() as u64);
         while scores.len() < n {
             if context.progress.stopped() {
@@ -204,27 +193,22 @@ impl Opened {
             let new = new.map_err(|e| e.during(&label))?;
             file.append(&new)?;
             scores.extend(new);
-            let line = clock.line(&label, scores.len() as u64, n as u64, None);
-            context.progress.line(&line);
+            context.progress.line(&clock.line(&label, scores.len() as u64, n as u64, None));
         }
         Ok(Scored { prepared, scores, of })
     }
 }
 
-/// Scores in the folder of a trial, a line of JSON per item.
-struct Kept {
-    file: Option<(PathBuf, File)>,
-    lines: Vec<Vec<f64>>,
-}
+/// File of scores in the folder of a trial, a line of JSON per item; None without a folder.
+struct Kept(Option<(PathBuf, File)>);
 
 impl Kept {
-    const NAME: &'static str = "scores.jsonl";
-
-    fn open(folder: Option<&Path>) -> Result<Kept> {
-        let Some(folder) = folder else { return Ok(Kept { file: None, lines: vec![] }) };
+    /// Opens the file, and returns the scores of earlier runs, at most `n`.
+    fn open(folder: Option<&Path>, n: usize) -> Result<(Kept, Vec<Vec<f64>>)> {
+        let Some(folder) = folder else { return Ok((Kept(None), vec![])) };
         let advice = "Choose a folder that you may write with --out";
         fs::create_dir_all(folder).map_err(|e| Error::io(folder, e, advice))?;
-        let path = folder.join(Kept::NAME);
+        let path = folder.join("scores.jsonl");
         let failed = |e| Error::io(&path, e, advice);
         let text = if path.exists() { fs::read_to_string(&path).map_err(failed)? } else { String::new() };
         // What follows a torn line is computed again.
@@ -236,23 +220,15 @@ impl Kept {
             }
             length += line.len() as u64;
         }
-        let file = OpenOptions::new().create(true).append(true).open(&path);
-        let file = file.map_err(failed)?;
+        let file = OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?;
         file.set_len(length).map_err(failed)?;
-        Ok(Kept { file: Some((path, file)), lines })
-    }
-
-    /// The scores of earlier runs, at most `n`.
-    fn restored(&mut self, n: usize) -> Vec<Vec<f64>> {
-        let mut lines = std::mem::take(&mut self.lines);
         lines.truncate(n);
-        lines
+        Ok((Kept(Some((path, file))), lines))
     }
 
     fn append(&mut self, scores: &[Vec<f64>]) -> Result<()> {
-        let Some((path, file)) = &mut self.file else { return Ok(()) };
-        let line = |scores: &Vec<f64>| format!("{scores:?}\n");
-        let text: String = scores.iter().map(line).collect();
+        let Some((path, file)) = &mut self.0 else { return Ok(()) };
+        let text: String = scores.iter().map(|scores| format!("{scores:?}\n")).collect();
         let written = file.write_all(text.as_bytes());
         written.map_err(|e| Error::io(path, e, "The scores so far are kept. Give the same command again"))
     }

@@ -19,15 +19,12 @@ const UNITS: [(&str, &str, &str); 5] = [
 
 /// A row's choices in words: detokeniser, and window and stride of a text.
 pub(crate) fn choice(row: &Row) -> String {
-    let mut parts = vec![];
-    for name in [super::DETOKENISE, super::WINDOW, super::STRIDE, "context", "batch"] {
-        match row.parameters.get(name) {
-            Some(Value::String(word)) => parts.push(word.clone()),
-            Some(value) => parts.push(format!("{name} {value}")),
-            None => {}
-        }
-    }
-    parts.join(", ")
+    let part = |name: &str| match row.parameters.get(name)? {
+        Value::String(word) => Some(word.clone()),
+        value => Some(format!("{name} {value}")),
+    };
+    let names = [super::DETOKENISE, super::WINDOW, super::STRIDE, "context", "batch"];
+    names.into_iter().filter_map(part).collect::<Vec<_>>().join(", ")
 }
 
 /// Numbers readings from 1, in the order of the rows: a row of the control has the number of the network's own.

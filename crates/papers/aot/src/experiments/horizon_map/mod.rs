@@ -59,12 +59,9 @@ impl Experiment for HorizonMap {
         let (n, k, tau) = (self.base_tokens, self.base_clusters, self.base_tau);
         let mut cells = vec![];
         for length in &self.noise_length {
-            let tokens = self.tokens.iter();
-            cells.extend(tokens.map(|n| self.cell(TOKENS.name, (*n, k), tau, *length)));
-            let clusters = self.clusters.iter();
-            cells.extend(clusters.map(|k| self.cell(CLUSTERS.name, (n, *k), tau, *length)));
-            let taus = self.tau.iter();
-            cells.extend(taus.map(|tau| self.cell(TAU.name, (n, k), *tau, *length)));
+            cells.extend(self.tokens.iter().map(|n| self.cell(TOKENS.name, (*n, k), tau, *length)));
+            cells.extend(self.clusters.iter().map(|k| self.cell(CLUSTERS.name, (n, *k), tau, *length)));
+            cells.extend(self.tau.iter().map(|tau| self.cell(TAU.name, (n, k), *tau, *length)));
         }
         Ok(cells)
     }
@@ -72,10 +69,8 @@ impl Experiment for HorizonMap {
     /// "theta" at which the pattern (30) first breaks in this draw, every column of every head seen.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
-        let mixture = Mixture::balanced(n, k, p, cell.get(DELTA))?;
-        let horizon = horizon_of_mixture(&mixture, cell.get(TAU), streams, || {})?;
-        let theta = store::number(horizon.theta());
-        Ok(Map::from_iter([("theta".to_string(), theta)]))
+        let horizon = horizon_of_mixture(&Mixture::balanced(n, k, p, cell.get(DELTA))?, cell.get(TAU), streams, || {})?;
+        Ok(Map::from_iter([("theta".to_string(), store::number(horizon.theta()))]))
     }
 
     fn memory(&self, cell: &Params) -> u64 {

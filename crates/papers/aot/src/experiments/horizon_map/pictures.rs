@@ -29,8 +29,7 @@ pub fn figures(settings: &HorizonMap, rows: &[Row]) -> Result<Vec<Figure>> {
     let deepest = deepest(settings, &cells)?;
     let laws = laws(&cells)?;
     let above = slices.iter().map(|slice| depth(settings, slice, &laws, deepest));
-    let below = slices.iter().map(|slice| ratio(slice, &laws));
-    let panels = above.chain(below).collect::<Result<Vec<_>>>()?;
+    let panels = above.chain(slices.iter().map(|slice| ratio(slice, &laws))).collect::<Result<Vec<_>>>()?;
     let ratios = panels[slices.len()..].iter().filter_map(|p| p.heat.as_ref()).flat_map(|h| h.cells.concat());
     let ratios: Vec<Cell> = ratios.filter(|c| c.value.is_finite()).collect();
     let marked = ratios.iter().filter(|c| c.hatched).count();
@@ -81,8 +80,7 @@ impl Slice<'_> {
     }
 }
 
-/// The law's median of θ_crit in every cell, by the cell's name; 1 where it breaks before the first
-/// layer, as measured.
+/// The law's median of θ_crit in every cell, by the cell's name; 1 where it breaks before the first layer, as measured.
 fn laws(cells: &[&[Row]]) -> Result<BTreeMap<String, f64>> {
     let law = |rows: &&[Row]| -> Result<(String, f64)> {
         let row = &rows[0];
@@ -100,14 +98,9 @@ fn layers(settings: &HorizonMap, row: &Row, theta: f64) -> Result<f64> {
 
 /// The largest measured depth, for the end of the colour bar.
 fn deepest(settings: &HorizonMap, cells: &[&[Row]]) -> Result<f64> {
-    let mut deepest = 1.0_f64;
-    for rows in cells {
-        let depth = layers(settings, &rows[0], median(rows, "theta")?.value)?;
-        if depth.is_finite() {
-            deepest = deepest.max(depth);
-        }
-    }
-    Ok(deepest.ceil())
+    let depth = |rows: &&[Row]| layers(settings, &rows[0], median(rows, "theta")?.value);
+    let depths = cells.iter().map(depth).collect::<Result<Vec<_>>>()?;
+    Ok(depths.into_iter().filter(|depth| depth.is_finite()).fold(1.0_f64, f64::max).ceil())
 }
 
 fn depth(settings: &HorizonMap, slice: &Slice, laws: &BTreeMap<String, f64>, deepest: f64) -> Result<Panel> {
@@ -125,11 +118,9 @@ fn depth(settings: &HorizonMap, slice: &Slice, laws: &BTreeMap<String, f64>, dee
 }
 
 fn ratio(slice: &Slice, laws: &BTreeMap<String, f64>) -> Result<Panel> {
-    let bar = Axis::linear(RATIO).from_to(RATIO_ENDS.0, RATIO_ENDS.1);
-    let heat = slice.heat(bar, |rows| {
+    let heat = slice.heat(Axis::linear(RATIO).from_to(RATIO_ENDS.0, RATIO_ENDS.1), |rows| {
         let (e, law) = (median(rows, "theta")?, laws[&rows[0].cell]);
         Ok(Cell::of(e.map(|theta| theta / law)).hatched_if(!e.covers(law)))
     })?;
-    let hatching = "95 % interval of the median does not hold the law's";
-    Ok(slice.panel(heat.parted_at(1.0).explained(MEDIAN, hatching)))
+    Ok(slice.panel(heat.parted_at(1.0).explained(MEDIAN, "95 % interval of the median does not hold the law's")))
 }

@@ -24,20 +24,16 @@ pub fn record(
     for sum in &mut sums {
         // A prompt is drawn with all its errors: neighbouring points of a curve move together.
         for _ in 0..count {
-            let chosen = &squares[rng.random_range(0..count)];
-            sum.iter_mut().zip(chosen).for_each(|(s, e)| *s += e);
+            sum.iter_mut().zip(&squares[rng.random_range(0..count)]).for_each(|(s, e)| *s += e);
         }
     }
     let unit = 1.0 / (count as f64 * scale);
-    let by_point = |k: usize| sums.iter().map(|s| s[k] * unit).collect::<Vec<f64>>();
-    let (mut means, mut lows, mut highs) = (vec![], vec![], vec![]);
-    for k in 0..points {
-        let spread = by_point(k);
-        means.push(squares.iter().map(|s| s[k]).sum::<f64>() * unit);
-        lows.push(quantile(&spread, ENDS.0));
-        highs.push(quantile(&spread, ENDS.1));
-    }
-    for (what, values) in [("mean", means), ("low", lows), ("high", highs)] {
+    let mean = |k: usize| squares.iter().map(|s| s[k]).sum::<f64>() * unit;
+    let spreads: Vec<Vec<f64>> = (0..points).map(|k| sums.iter().map(|s| s[k] * unit).collect()).collect();
+    let end = |probability| spreads.iter().map(|spread| quantile(spread, probability)).collect();
+    for (what, values) in
+        [("mean", (0..points).map(mean).collect::<Vec<_>>()), ("low", end(ENDS.0)), ("high", end(ENDS.1))]
+    {
         data.insert(format!("{name}.{what}"), store::series(&values));
     }
 }

@@ -105,13 +105,9 @@ impl Icl {
     fn model(&self, name: &str) -> Result<ModelConfig> {
         let layers = self.layers.depth(name)?;
         let paper = preset(&format!("icl-{name}"))?;
-        Ok(ModelConfig {
-            input: Input::Vectors { dim: self.dim },
-            context: 2 * self.places,
-            sigma: self.sigma,
-            first_positions: self.first_positions()?,
-            ..paper.resized(layers, self.width, self.heads)
-        })
+        let (input, first_positions) = (Input::Vectors { dim: self.dim }, self.first_positions()?);
+        let sized = paper.resized(layers, self.width, self.heads);
+        Ok(ModelConfig { input, context: 2 * self.places, sigma: self.sigma, first_positions, ..sized })
     }
 
     fn first_positions(&self) -> Result<FirstPositions> {
@@ -130,24 +126,24 @@ impl Icl {
     fn laws(&self, functions: Functions) -> Vec<(String, InContext)> {
         let law = |points, shift| self.law(functions, points, shift);
         let e = &self.evaluation;
-        let mut laws = vec![("standard".to_string(), law(self.points, Shift::None))];
-        let scaled = e.scales.iter();
-        laws.extend(scaled.map(|s| (format!("scale-{s}"), law(self.points, Shift::Scale(*s)))));
-        laws.push(("skewed".into(), law(self.points, Shift::Skewed)));
-        laws.push(("noise".into(), law(self.points, Shift::Noise(e.noise))));
-        laws.push(("longer".into(), law(e.longer, Shift::None)));
-        laws
+        let standard = ("standard".to_string(), law(self.points, Shift::None));
+        let scaled = e.scales.iter().map(|s| (format!("scale-{s}"), law(self.points, Shift::Scale(*s))));
+        let others = [
+            ("skewed".into(), law(self.points, Shift::Skewed)),
+            ("noise".into(), law(self.points, Shift::Noise(e.noise))),
+            ("longer".into(), law(e.longer, Shift::None)),
+        ];
+        [standard].into_iter().chain(scaled).chain(others).collect()
     }
 
     fn baselines(&self) -> Vec<RegressionBaseline> {
-        let mut baselines = vec![
+        let baselines = [
             RegressionBaseline::LeastSquares,
             RegressionBaseline::Averaging,
             RegressionBaseline::Neighbours { count: self.evaluation.neighbours },
         ];
-        let lasso = self.evaluation.lasso.iter();
-        baselines.extend(lasso.map(|alpha| RegressionBaseline::Lasso { alpha: *alpha }));
-        baselines
+        let lasso = self.evaluation.lasso.iter().map(|alpha| RegressionBaseline::Lasso { alpha: *alpha });
+        baselines.into_iter().chain(lasso).collect()
     }
 
     /// One network from its initial values to its errors.
@@ -155,8 +151,7 @@ impl Icl {
         let (name, class) = (cell.get(MODEL), cell.get(FUNCTIONS));
         let functions = self.functions(class)?;
         let device = ComputeDevice::parse(&self.backend)?;
-        let config = self.model(name)?;
-        let model = Model::new(config, &device, &streams.child("weights", 0))?;
+        let model = Model::new(self.model(name)?, &device, &streams.child("weights", 0))?;
         let mut data = Map::new();
         data.insert("parameters".into(), model.config().parameters().into());
         let prompts = streams.child("evaluation", 0);
@@ -191,8 +186,7 @@ impl Icl {
                 baselines.push(RegressionBaseline::Ridge { noise_var: deviation * deviation });
             }
             for baseline in baselines {
-                let squares = drawn.iter().map(|p| Ok(baseline.errors(p)?.to_vec()));
-                let squares = squares.collect::<Result<Vec<_>>>()?;
+                let squares = drawn.iter().map(|p| Ok(baseline.errors(p)?.to_vec())).collect::<Result<Vec<_>>>()?;
                 let name = format!("{law}.{}", baseline.name());
                 bands::record(&name, &squares, self.scale(functions), self.evaluation.resamples, &prompts, &mut data);
             }
@@ -210,44 +204,39 @@ impl Experiment for Icl {
             ("curriculum.points", self.curriculum.points, self.points),
         ] {
             ramp.validate(name)?;
-            let allowed = format!("must be {last}, which evaluation has");
-            require(ramp.to == last, format!("{name}.to"), ramp.to, allowed)?;
+            require(ramp.to == last, format!("{name}.to"), ramp.to, format!("must be {last}, which evaluation has"))?;
         }
         for (name, points) in [("points", self.points), ("evaluation.longer", self.evaluation.longer)] {
             require(points <= self.places, name, points, format!("must be at most places = {}", self.places))?;
         }
         for class in &self.functions {
-            let laws = self.laws(self.functions(class)?);
-            laws.iter().try_for_each(|(_, law)| law.validate())?;
+            self.laws(self.functions(class)?).iter().try_for_each(|(_, law)| law.validate())?;
         }
         self.models.iter().try_for_each(|m| self.model(m)?.validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for class in &self.functions {
-            for model in self.models.iter().map(String::as_str).chain([BASELINES]) {
-                let mut cell =
-                    vec![FUNCTIONS.is(class.as_str()), MODEL.is(model), INPUT_DIM.is(self.dim), POINTS.is(self.points)];
-                if model != BASELINES {
-                    cell.push(LAYERS.is(self.layers.depth(model)?));
-                    cell.push(WIDTH.is(self.width));
-                }
-                cells.push(cell.into_iter().collect());
-            }
-        }
-        Ok(cells)
+        let models = self.models.iter().map(String::as_str).chain([BASELINES]);
+        let cell = |(class, model): (&String, &str)| {
+            let shared =
+                [FUNCTIONS.is(class.as_str()), MODEL.is(model), INPUT_DIM.is(self.dim), POINTS.is(self.points)];
+            let sizes = match model {
+                BASELINES => vec![],
+                model => vec![LAYERS.is(self.layers.depth(model)?), WIDTH.is(self.width)],
+            };
+            Ok(shared.into_iter().chain(sizes).collect())
+        };
+        iproduct!(&self.functions, models).map(cell).collect()
     }
 
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         self.trial_at(cell, streams, &TrialContext::none())
     }
 
-    /// For a network: "parameters"; the series "steps", "loss", "norm"; for every law of evaluation
-    /// (standard, scale-2, skewed, noise, longer) "LAW.mean", "LAW.low" and "LAW.high" by number of
-    /// examples; for "untrained" and "trained" the series "WHEN.stable_rank" and "WHEN.coding_rate" by
-    /// depth, and for MSSA "WHEN.snr_before" and "WHEN.snr_after" by layer. For the baselines
-    /// "LAW.BASELINE.mean" and so on.
+    /// For a network: "parameters"; the series "steps", "loss", "norm"; for every law of evaluation (standard, scale-2,
+    /// skewed, noise, longer) "LAW.mean", "LAW.low" and "LAW.high" by number of examples; for "untrained" and "trained"
+    /// the series "WHEN.stable_rank" and "WHEN.coding_rate" by depth, and for MSSA "WHEN.snr_before" and
+    /// "WHEN.snr_after" by layer. For the baselines "LAW.BASELINE.mean" and so on.
     fn trial_at(&self, cell: &Params, streams: &Streams, context: &TrialContext) -> Result<Map<String, Value>> {
         match cell.get(MODEL) {
             BASELINES => self.baseline_errors(cell, streams),
@@ -256,13 +245,11 @@ impl Experiment for Icl {
     }
 
     fn memory(&self, cell: &Params) -> u64 {
-        let model = cell.get(MODEL);
-        let Ok(config) = self.model(model) else {
+        let Ok(config) = self.model(cell.get(MODEL)) else {
             // The prompts of one law and their errors.
             return (self.evaluation.prompts * self.places * (self.dim + 2) * 8) as u64;
         };
-        let batch = self.plan.batch.div_ceil(self.plan.accumulate);
-        training_memory(&config, batch, 2 * self.points)
+        training_memory(&config, self.plan.batch.div_ceil(self.plan.accumulate), 2 * self.points)
     }
 
     fn size(&self) -> String {

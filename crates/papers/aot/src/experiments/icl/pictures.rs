@@ -11,22 +11,16 @@ use attnlab_train::training::Ramp;
 
 pub fn figures(settings: &Icl, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells("icl", rows)?;
-    let mut figures = vec![by_examples(settings, &cells)?, losses(settings, &cells)?];
-    figures.extend([plateau::figure(settings, &cells)?, shifted(settings, &cells)?]);
-    figures.extend(depth(settings, &cells)?);
-    Ok(figures)
+    let figures = [by_examples, losses, plateau::figure, shifted].map(|figure| figure(settings, &cells)).into_iter();
+    figures.chain(depth(settings, &cells).transpose()).collect()
 }
 
 /// The name of a baseline in legends.
 fn baseline(name: &str) -> String {
-    if let Some(alpha) = name.strip_prefix("lasso-") {
-        return format!("Lasso (*α* = {alpha})");
-    }
-    if let Some(count) = name.strip_suffix("-nn") {
-        return format!("{count}-nearest neighbours");
-    }
-    match name {
-        "bayes" => "Bayes (ridge)".into(),
+    match (name.strip_prefix("lasso-"), name.strip_suffix("-nn")) {
+        (Some(alpha), _) => format!("Lasso (*α* = {alpha})"),
+        (_, Some(count)) => format!("{count}-nearest neighbours"),
+        _ if name == "bayes" => "Bayes (ridge)".into(),
         _ => name.replace('-', " "),
     }
 }
@@ -55,8 +49,7 @@ fn compared(mut panel: Panel, cells: &[&[Row]], law: &str, shown: &[String]) -> 
     for (model, cell) in by_word(cells, MODEL)? {
         if model != BASELINES {
             let (points, (colour, stroke)) = (curve(cell, law)?, look(model));
-            let line = Series::fitted(label(model), colour, points).with_interval(INTERVAL);
-            panel = panel.with(line.drawn(stroke));
+            panel = panel.with(Series::fitted(label(model), colour, points).with_interval(INTERVAL).drawn(stroke));
             continue;
         }
         panel = panel.curves(shown, |i, name| {
@@ -77,10 +70,7 @@ pub(super) fn training(settings: &Icl) -> String {
 }
 
 fn depths(settings: &Icl) -> String {
-    let of = |m: &String| {
-        let layers = settings.layers.depth(m).unwrap_or(0);
-        format!("{} {layers}", label(m))
-    };
+    let of = |m: &String| format!("{} {}", label(m), settings.layers.depth(m).unwrap_or(0));
     settings.models.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
@@ -101,8 +91,7 @@ fn named(law: &str) -> String {
 fn by_examples(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
     let Icl { evaluation, seeds, .. } = settings;
     let panel = |class: &String| {
-        let mut shown = vec!["least-squares".to_string(), "averaging".into()];
-        shown.push(format!("{}-nn", evaluation.neighbours));
+        let mut shown = vec!["least-squares".to_string(), "averaging".into(), format!("{}-nn", evaluation.neighbours)];
         if class != "linear" {
             let middle = evaluation.lasso.len() / 2;
             shown.extend(evaluation.lasso.get(middle).map(|a| format!("lasso-{a}")));
@@ -134,16 +123,14 @@ fn stages(settings: &Icl) -> Vec<Rule> {
     let rises = |ramp: &Ramp| -> Vec<(u64, usize)> {
         let every = ramp.every.max(1);
         let sampled = steps.clone().step_by(usize::try_from(every).unwrap_or(usize::MAX));
-        let risen = sampled.filter(|s| *s > 0 && ramp.at_step(*s) > ramp.at_step(*s - 1));
-        risen.map(|s| (s, ramp.at_step(s))).collect()
+        sampled.filter(|s| *s > 0 && ramp.at_step(*s) > ramp.at_step(*s - 1)).map(|s| (s, ramp.at_step(s))).collect()
     };
     let (dims, points) = (rises(&settings.curriculum.dims), rises(&settings.curriculum.points));
     let first = if dims.len() > MOST_STAGES { dims.len() - 1 } else { 0 };
     let named =
         |(step, size): &(u64, usize), what: &str| Rule::vertical(format!("{size} {what}"), *step as f64).written();
     let dims = dims[first..].iter().map(|stage| named(stage, "dimensions"));
-    let points = points.last().map(|stage| named(stage, "points"));
-    dims.chain(points).collect()
+    dims.chain(points.last().map(|stage| named(stage, "points"))).collect()
 }
 
 fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
@@ -161,8 +148,7 @@ fn losses(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
         panels.push(panel);
     }
     let (dims, points) = (&settings.curriculum.dims, &settings.curriculum.points);
-    let title = "Regression in context: losses in training";
-    Ok(Figure::fitting("icl_training", title, 2, panels).captioned(format!(
+    Ok(Figure::fitting("icl_training", "Regression in context: losses in training", 2, panels).captioned(format!(
         "Squared error averaged over all prefixes and over {} steps, one line per seed; the curriculum goes from {} \
          to {} dimensions and from {} to {} points, which raises the loss at first: vertical lines mark its stages. \
          {}",
@@ -193,8 +179,7 @@ fn shifted(settings: &Icl, cells: &[&[Row]]) -> Result<Figure> {
         }
         panels.push(panel);
     }
-    let title = "Regression in context off the law of training";
-    Ok(Figure::page("icl_shifted", title, 3, panels).captioned(format!(
+    Ok(Figure::page("icl_shifted", "Regression in context off the law of training", 3, panels).captioned(format!(
         "{} functions. Networks trained on *x* ~ N(0, *I*) without noise, tried on other laws: inputs times a factor, \
          a covariance with eigenvalues falling as 1/*j*² in a random basis, labels with noise of standard deviation \
          {}, and {} examples where training had {}. Errors over E *f*(*x*)² of the law of training. Bands as in the \

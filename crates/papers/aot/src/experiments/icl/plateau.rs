@@ -49,9 +49,6 @@ fn leaving(settings: &Icl, class: &str, row: &Row) -> Result<Option<f64>> {
         let active = dims.at_step((step as u64).saturating_sub(1));
         functions.variance(active).min(active as f64)
     };
-    Ok(steps
-        .into_iter()
-        .zip(losses)
-        .find(|(step, loss)| *loss < PLATEAU_LEFT_BELOW * of_zero(*step))
-        .map(|(step, _)| step))
+    let left = |(step, loss): &(f64, f64)| *loss < PLATEAU_LEFT_BELOW * of_zero(*step);
+    Ok(steps.into_iter().zip(losses).find(left).map(|(step, _)| step))
 }

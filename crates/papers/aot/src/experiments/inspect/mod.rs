@@ -55,8 +55,10 @@ impl Experiment for Inspect {
 
     fn cells(&self) -> Result<Vec<Params>> {
         let cell = |(i, array): (usize, &Array)| {
-            let named = [(ARRAY.to_string(), Value::from(array.name.as_str())), (PLACE.to_string(), Value::from(i))];
-            Params::from_iter(named)
+            Params::from_iter([
+                (ARRAY.to_string(), Value::from(array.name.as_str())),
+                (PLACE.to_string(), Value::from(i)),
+            ])
         };
         Ok(self.arrays.iter().enumerate().map(cell).collect())
     }

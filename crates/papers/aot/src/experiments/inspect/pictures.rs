@@ -31,10 +31,8 @@ pub fn figures(settings: &Inspect, rows: &[Row]) -> Result<Vec<Figure>> {
         [first, .., last] => format!("{first} (0) to {last} ({})", names.len() - 1),
         [] => String::new(),
     };
-    let known = match settings.labels.is_empty() {
-        true => "fitted to half of the tokens and, for what is drawn, to all",
-        false => "at the given bases and labels",
-    };
+    let fitted = "fitted to half of the tokens and, for what is drawn, to all";
+    let known = if settings.labels.is_empty() { fitted } else { "at the given bases and labels" };
     Ok(vec![Figure::page(Inspect::NAME, "Tokens against the theory of AoT Theorem 1", 3, panels).captioned(format!(
         "Arrays: {}. Mixture of Definition 1 {known}. *δ* with {} % intervals; limit (11): √(log *N* / *p*)/8 at the \
          largest *p*_{{k}}. SNR (6) per cluster, lines: √(*p*_{{k}}/Σ_{{l≠k}}*p*_{{l}})/*δ*. Horizon: first factor \
@@ -80,8 +78,7 @@ fn noise(rows: &[&Row]) -> Panel {
 }
 
 fn series_of(row: &Row, name: &str, k: usize) -> Option<f64> {
-    let list = row.data.get(name).and_then(Value::as_array)?;
-    list.get(k).and_then(as_number).filter(|x| x.is_finite() && *x > 0.0)
+    row.data.get(name).and_then(Value::as_array)?.get(k).and_then(as_number).filter(|x| x.is_finite() && *x > 0.0)
 }
 
 fn snr(rows: &[&Row]) -> Panel {

@@ -25,12 +25,9 @@ pub(super) fn figure(rows: &[&Row], network: &str, level: f64) -> Option<Figure>
     let mut blocks: Vec<(f64, &Row)> = placed.filter(|(place, _)| *place > 0.0).collect();
     blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
     let blocks = Blocks(blocks);
-    let of_attention = |title, name, label: &str| Map {
-        title,
-        list: ["attention", name],
-        heads: "head",
-        bar: Axis::linear(label),
-        palette: Palette::Sequential,
+    let of_attention = |title, name, label: &str| {
+        let (bar, palette) = (Axis::linear(label), Palette::Sequential);
+        Map { title, list: ["attention", name], heads: "head", bar, palette }
     };
     let mut sink = of_attention("share of the first token", "sink_by_head", "weight on the first token");
     sink.bar.range = Some((0.0, 1.0));
@@ -49,8 +46,7 @@ pub(super) fn figure(rows: &[&Row], network: &str, level: f64) -> Option<Figure>
     let interval = format!("{} % interval over windows", 100.0 * level);
     let panels: Vec<Panel> = maps.into_iter().filter_map(|map| blocks.panel(map, &interval)).collect();
     (!panels.is_empty()).then(|| {
-        let title = format!("Heads of {network}");
-        Figure::page(format!("{}_heads", InspectNetwork::NAME), title, 2, panels).captioned(
+        Figure::page(format!("{}_heads", InspectNetwork::NAME), format!("Heads of {network}"), 2, panels).captioned(
             "Means over the queries of all windows, a row per head and a column per block. Entropy of a query's weights; \
              share of the weight of the other queries on the first token of their window; entropy of the weights on the \
              other tokens, scaled to sum 1. Factor: SNR (6) after the block over SNR before it of the tokens of a head's \

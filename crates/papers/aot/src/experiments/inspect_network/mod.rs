@@ -46,14 +46,12 @@ impl InspectNetwork {
     /// Files that cannot be read.
     pub fn of_files(network: &Path, text: &Path, fitting: Fitting) -> Result<Self> {
         let architecture = TransformerArchitecture::of_network(network)?;
-        let network_hash = Checkpoint::open(network)?.digest()?;
-        let text_hash = sha256(text_of(text)?.as_bytes());
         Ok(InspectNetwork {
             network: network.to_path_buf(),
-            network_hash,
+            network_hash: Checkpoint::open(network)?.digest()?,
             places: architecture.layers + 1,
             text: text.to_path_buf(),
-            text_hash,
+            text_hash: sha256(text_of(text)?.as_bytes()),
             window: architecture.context.min(256),
             fitting,
             ..Self::defaults()?
@@ -153,8 +151,7 @@ impl Experiment for InspectNetwork {
         // The subspaces of the heads are held against the tokens that the rest of the row is of.
         recorded.centre(inspected.mean.as_ref());
         if let Some(attention) = &recorded.attention {
-            let findings = attention.findings(self.fitting.level)?;
-            data.insert("attention".into(), findings.into());
+            data.insert("attention".into(), attention.findings(self.fitting.level)?.into());
         }
         if self.fitting.centre == inspected.mean.is_some()
             && let Some(heads) = head_findings(&network, &recorded, self.fitting.level, streams)?

@@ -4,8 +4,7 @@ use super::InspectNetwork;
 use crate::experiments::parts::changed;
 use crate::inspect::Memo;
 use crate::inspect::network::{Passes, Place, shuffled};
-use attnlab_core::error::{Error, Result};
-use attnlab_core::rng::Streams;
+use attnlab_lab::prelude::*;
 use attnlab_networks::{Checkpoint, Transformer, Windows, sha256, text};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,15 +51,13 @@ impl Cache {
         let (network, windows) = self.network(settings, variant)?;
         // A trial waits for another one that runs the network.
         let mut in_use = self.passes.lock().unwrap_or_else(PoisonError::into_inner);
-        let i = match in_use.iter().position(|known| known.variant == variant) {
-            Some(i) => i,
-            None => {
-                let passes = Arc::new(Passes::record(&network, &windows)?);
-                in_use.truncate(VARIANTS_IN_MEMORY - 1);
-                in_use.insert(0, InUse { variant: variant.into(), passes, left: settings.places });
-                0
-            }
-        };
+        let known = in_use.iter().position(|known| known.variant == variant);
+        if known.is_none() {
+            let passes = Arc::new(Passes::record(&network, &windows)?);
+            in_use.truncate(VARIANTS_IN_MEMORY - 1);
+            in_use.insert(0, InUse { variant: variant.into(), passes, left: settings.places });
+        }
+        let i = known.unwrap_or(0);
         let passes = in_use[i].passes.clone();
         in_use[i].left = in_use[i].left.saturating_sub(1);
         if in_use[i].left == 0 {
@@ -98,8 +95,7 @@ fn open(settings: &InspectNetwork) -> Result<Opened> {
     }
     let network = Transformer::open(&settings.network)?;
     let sizes = [settings.tokens, settings.window, settings.skip];
-    let tokenizer = network.tokenizer()?;
-    let windows = Windows::of_text(&text, &tokenizer, network.architecture(), sizes)?;
+    let windows = Windows::of_text(&text, &network.tokenizer()?, network.architecture(), sizes)?;
     Ok((Arc::new(network), Arc::new(windows)))
 }
 

@@ -107,8 +107,7 @@ impl Along<'_> {
 
     fn factor(&self) -> Panel {
         let y = Axis::linear("factor of the SNR");
-        let panel = self.beside_chance("what a block does to it", y, ["factor", "chance_factor"]);
-        panel.ruled(Rule::horizontal("", 1.0))
+        self.beside_chance("what a block does to it", y, ["factor", "chance_factor"]).ruled(Rule::horizontal("", 1.0))
     }
 
     /// One quantity of the heads of every variant, and the same in random subspaces.

@@ -40,10 +40,8 @@ impl InspectNetworks {
     fn of_cell(&self, cell: &Params) -> Result<&InspectNetwork> {
         let cell = cell.as_json();
         let name = cell.get(NAME).and_then(Value::as_str).unwrap_or_default();
-        let place = self.names.iter().position(|n| n == name);
-        place
-            .and_then(|i| self.networks.get(i))
-            .ok_or_else(|| Error::unknown("network", name, self.names.iter().map(String::as_str)))
+        let network = self.names.iter().position(|n| n == name).and_then(|i| self.networks.get(i));
+        network.ok_or_else(|| Error::unknown("network", name, self.names.iter().map(String::as_str)))
     }
 }
 

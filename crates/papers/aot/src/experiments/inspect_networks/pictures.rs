@@ -30,8 +30,7 @@ fn shown(name: &str) -> String {
 fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
     // A curve of every network over the share of its depth.
     let panel = |title, y, value: &dyn Fn(&Row) -> Option<f64>| {
-        let networks = settings.names.iter().zip(&settings.networks).enumerate();
-        let curves = networks.map(|(i, (name, network))| {
+        let curves = settings.names.iter().zip(&settings.networks).enumerate().map(|(i, (name, network))| {
             let last = network.places.saturating_sub(1).max(1) as f64;
             let point = |row: &Row| Some(Point::at(row.parameter(PLACE).ok()? / last, value(row)?));
             let mut points: Vec<Point> = rows.iter().filter(|row| is_trained(row, name)).filter_map(point).collect();
@@ -64,8 +63,7 @@ fn compared(settings: &InspectNetworks, rows: &[Row]) -> Figure {
     let holding = panel("hypotheses of Theorem 1", share("share that holds"), &share_of_hypotheses);
     if let Some(first) = settings.networks.first() {
         // Theorem 1 has the factor 1 + ητ, with τ > 1/2.
-        let smallest = 1.0 + first.fitting.eta * 0.5;
-        factor = factor.ruled(Rule::horizontal("Theorem 1: at least", smallest));
+        factor = factor.ruled(Rule::horizontal("Theorem 1: at least", 1.0 + first.fitting.eta * 0.5));
         level = level.ruled(Rule::horizontal("", 1.0));
     }
     let panels = vec![factor, level, holding, entropy, without, sink];
@@ -87,6 +85,5 @@ fn share_of_hypotheses(row: &Row) -> Option<f64> {
 }
 
 fn is_trained(row: &Row, name: &str) -> bool {
-    let variant = row.word(VARIANT).is_ok_and(|v| v == VARIANTS[0].0);
-    variant && row.word(NAME).is_ok_and(|n| n == name)
+    row.word(VARIANT).is_ok_and(|v| v == VARIANTS[0].0) && row.word(NAME).is_ok_and(|n| n == name)
 }

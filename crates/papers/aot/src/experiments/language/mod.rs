@@ -104,13 +104,8 @@ impl Language {
             None if rows_of_papers().any(|row| row == name) => preset(name)?,
             None => return Err(Error::unknown("network", name, known())),
         };
-        Ok(ModelConfig {
-            input: Input::Tokens { vocabulary: self.vocabulary },
-            output: Output::TiedTokens,
-            context: self.context,
-            bias: false,
-            ..sized
-        })
+        let input = Input::Tokens { vocabulary: self.vocabulary };
+        Ok(ModelConfig { input, output: Output::TiedTokens, context: self.context, bias: false, ..sized })
     }
 
     /// The text of the user, or one drawn from a chain that all cells and trials of a run share.
@@ -124,18 +119,15 @@ impl Language {
             "" => {
                 let shared = streams.of_cell(0).of_trial(0).child("source", 0);
                 let chain = markov::dirichlet(self.vocabulary, self.order, self.concentration, &shared)?;
-                let tokens = markov::draw(&chain, self.tokens, &shared);
-                let text = Text::from_tokens(tokens, context, held_out)?;
+                let text = Text::from_tokens(markov::draw(&chain, self.tokens, &shared), context, held_out)?;
                 (text, Some(chain))
             }
             path => (Text::read(Path::new(path), context, held_out)?, None),
         };
         let needed = text.vocabulary();
-        let allowed = format!(
-            "must be at least {needed}; {} holds token {} (256 have all bytes, 50304 GPT-2's tokens)",
-            self.text,
-            needed.saturating_sub(1)
-        );
+        let (path, last) = (&self.text, needed.saturating_sub(1));
+        let allowed =
+            format!("must be at least {needed}; {path} holds token {last} (256 have all bytes, 50304 GPT-2's tokens)");
         require(needed <= self.vocabulary, "vocabulary", self.vocabulary, allowed)?;
         let text = Arc::new(text.watching(self.evaluation.sequences)?);
         Ok(Source { text, chain, density: None })
@@ -154,8 +146,7 @@ impl Language {
         let text = Text::from_documents(ids, &starts, self.context, self.held_out)?;
         let text = text.watching(self.evaluation.sequences)?;
         let cut = text.held_out_start();
-        let held_out = starts.iter().zip(&bytes).filter(|(start, _)| **start >= cut);
-        let bytes: u64 = held_out.map(|(_, bytes)| bytes).sum();
+        let bytes: u64 = starts.iter().zip(&bytes).filter(|(start, _)| **start >= cut).map(|(_, bytes)| bytes).sum();
         let packed = Arc::new(Packed { density: (text.len() - cut) as f64 / bytes as f64, text: Arc::new(text) });
         *known = Some(packed.clone());
         Ok(packed)
@@ -229,11 +220,9 @@ impl Experiment for Language {
 
     /// The text is there, long enough, and within the vocabulary.
     fn ready(&self) -> Result<()> {
-        match self.text.as_str() {
-            "" => Ok(()),
-            // Nothing of a file is drawn.
-            _ => self.source(&Streams::new(0, Self::NAME, 0, 0)).map(|_| ()),
-        }
+        // Nothing of a file is drawn.
+        let source = (!self.text.is_empty()).then(|| self.source(&Streams::new(0, Self::NAME, 0, 0)));
+        source.transpose().map(|_| ())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {

@@ -18,8 +18,7 @@ pub fn figures(settings: &Language, rows: &[Row]) -> Result<Vec<Figure>> {
 fn known(settings: &Language, row: &Row) -> Result<Vec<Series>> {
     let ends = [0.0, settings.plan.steps as f64];
     if !settings.text.is_empty() {
-        let frequencies = Series::across("frequencies", GREY, ends, row.number("unigram")?);
-        return Ok(vec![frequencies.drawn(Stroke::Dotted)]);
+        return Ok(vec![Series::across("frequencies", GREY, ends, row.number("unigram")?).drawn(Stroke::Dotted)]);
     }
     let entropies = row.series("entropies")?;
     let last = entropies.len().saturating_sub(1);
@@ -58,8 +57,7 @@ fn losses(settings: &Language, cells: &[&[Row]]) -> Result<Figure> {
             })?;
         panels.push(above);
     }
-    let title = "Training on language: held-out loss";
-    Ok(Figure::fitting("language", title, 2, panels).captioned(format!(
+    Ok(Figure::fitting("language", "Training on language: held-out loss", 2, panels).captioned(format!(
         "Mean over {} sequences of {} tokens that are not trained on; lines and bands: mean and range over {} training \
          seeds. {} {}.",
         settings.evaluation.sequences,

@@ -33,26 +33,22 @@ impl Experiment for PhiMap {
     fn validate(&self) -> Result<()> {
         // The law refuses what the sampler would, and fewer than two clusters.
         Horizon::new(self.tokens, self.clusters, self.dim[0], 1.0, self.tau)?;
-        let several = self.tokens / self.clusters >= 2;
-        require(several, "tokens", self.tokens, "must be at least two tokens in each cluster")
+        require(self.tokens / self.clusters >= 2, "tokens", self.tokens, "must be at least two tokens in each cluster")
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for dim in &self.dim {
-            for delta in &self.delta {
-                cells.push(Params::from_iter([
-                    TOKENS.is(self.tokens),
-                    CLUSTERS.is(self.clusters),
-                    DIM.is(*dim),
-                    DELTA.is(*delta),
-                    LAYERS.is(self.layers),
-                    ETA.is(self.eta),
-                    TAU.is(self.tau),
-                ]));
-            }
-        }
-        Ok(cells)
+        let cell = |(dim, delta): (&usize, &f64)| {
+            Params::from_iter([
+                TOKENS.is(self.tokens),
+                CLUSTERS.is(self.clusters),
+                DIM.is(*dim),
+                DELTA.is(*delta),
+                LAYERS.is(self.layers),
+                ETA.is(self.eta),
+                TAU.is(self.tau),
+            ])
+        };
+        Ok(iproduct!(&self.dim, &self.delta).map(cell).collect())
     }
 
     /// For every φ the series PHI: SNR after a layer over SNR before it, for layers 1..=L, as the

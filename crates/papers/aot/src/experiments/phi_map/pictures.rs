@@ -86,8 +86,7 @@ fn gains(settings: &PhiMap, plane: &Plane, draws: usize) -> Result<Figure> {
             panels.push(panel);
         }
     }
-    let title = "What a layer does to the SNR under three *φ*";
-    Ok(Figure::page("phi_map", title, PHI.len(), panels).captioned(format!(
+    Ok(Figure::page("phi_map", "What a layer does to the SNR under three *φ*", PHI.len(), panels).captioned(format!(
         "Factor by which layer 1 (above) and layer {layers} (below) multiplies the SNR (6), over *p* and *δ*; *N* = \
          {tokens}, *K* = {clusters}, *η* = {eta}, *τ* = {tau}: geometric mean over {draws} draws and the clusters. \
          Theorem 1 says {rate} for thresholded softmax; plain softmax and the hard threshold on raw scores are what \

@@ -62,9 +62,8 @@ impl SnrPerLayer {
 
 impl Experiment for SnrPerLayer {
     fn validate(&self) -> Result<()> {
-        for phi in self.phi.iter().map(String::as_str).chain([THEOREM]) {
-            Phi::parse(phi, self.tau)?;
-        }
+        let mut names = self.phi.iter().map(String::as_str).chain([THEOREM]);
+        names.try_for_each(|phi| Phi::parse(phi, self.tau).map(|_| ()))?;
         let there = self.noise.contains(&self.phi_noise);
         require(there, "phi_noise", self.phi_noise, format!("must be one of noise = {:?}", self.noise))?;
         Mixture::balanced(self.tokens, self.clusters, self.dim, 0.0)?;
@@ -82,9 +81,8 @@ impl Experiment for SnrPerLayer {
             self.cell("noise", size, c * unit, &phi)
         });
         let printed = [self.figure4_tokens, self.figure4_clusters, self.figure4_dim];
-        let figure4 = self.figure4_delta.iter();
-        let figure4 = figure4.map(|delta| self.cell("figure4", printed, *delta, &[THEOREM, "softmax"]));
-        Ok(by_noise.chain(figure4).collect())
+        let figure4 = |delta: &f64| self.cell("figure4", printed, *delta, &[THEOREM, "softmax"]);
+        Ok(by_noise.chain(self.figure4_delta.iter().map(figure4)).collect())
     }
 
     /// For every φ of the cell and every cluster k (from 1) the series "PHI.k": SNR at layers 0..=L.
@@ -111,10 +109,8 @@ impl Experiment for SnrPerLayer {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*N* = {}, *p* = {}; for Figure 4 *N* = {}, *p* = {}; {} draws per cell",
-            self.tokens, self.dim, self.figure4_tokens, self.figure4_dim, self.trials
-        )
+        let SnrPerLayer { tokens, dim, figure4_tokens: n, figure4_dim: p, trials, .. } = self;
+        format!("*N* = {tokens}, *p* = {dim}; for Figure 4 *N* = {n}, *p* = {p}; {trials} draws per cell")
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -14,17 +14,10 @@ const RELATIVE: &str = "SNR / SNR at layer 0";
 pub fn figures(settings: &SnrPerLayer, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells("snr_per_layer", rows)?;
     let (noise, printed) = (with_word(&cells, GROUP, "noise"), with_word(&cells, GROUP, "figure4"));
-    let mut figures = vec![];
-    if !noise.is_empty() {
-        figures.push(by_noise(settings, &noise)?);
-    }
-    if let Some(cell) = noise.iter().find(|cell| phis(&cell[0]).len() > 1) {
-        figures.push(by_phi(settings, cell)?);
-    }
-    if !printed.is_empty() {
-        figures.push(figure4(settings, &printed)?);
-    }
-    Ok(figures)
+    let noisy = (!noise.is_empty()).then(|| by_noise(settings, &noise));
+    let several = noise.iter().find(|cell| phis(&cell[0]).len() > 1).map(|cell| by_phi(settings, cell));
+    let printed = (!printed.is_empty()).then(|| figure4(settings, &printed));
+    noisy.into_iter().chain(several).chain(printed).collect()
 }
 
 /// The φ of a cell, the theorem's first.
@@ -60,8 +53,7 @@ fn by_each_phi(panel: Panel, cell: &[Row], relative: bool) -> Result<Panel> {
 /// The theorem's line from the measured median at layer 0.
 fn line(settings: &SnrPerLayer, from: f64) -> Vec<Point> {
     let rate = 1.0 + settings.eta * settings.tau;
-    let point = |l: usize| Point::at(l as f64, from * rate.powi(l as i32));
-    (0..=settings.layers).map(point).collect()
+    (0..=settings.layers).map(|l| Point::at(l as f64, from * rate.powi(l as i32))).collect()
 }
 
 const LINE: &str = "line of Theorem 1, (1 + *ητ*)^{*l*} SNR_{0}";
@@ -90,8 +82,7 @@ fn by_noise(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
             let label = format!("*δ* = {} √(log *N* / *p*)", fraction(cell[0].parameter(DELTA.name)? / unit));
             panel = panel.with(Series::measured(label, colour, points).with_interval(BAND));
         }
-        let label = "predicted last layer on the line (horizon law)";
-        Ok(panel.with(Series::marks(label, INK, Marker::Ring, ends)))
+        Ok(panel.with(Series::marks("predicted last layer on the line (horizon law)", INK, Marker::Ring, ends)))
     };
     let panels = [
         panel("logarithmic", Axis::log("SNR"), false),
@@ -99,8 +90,7 @@ fn by_noise(settings: &SnrPerLayer, cells: &[&[Row]]) -> Result<Figure> {
     ];
     let panels = panels.into_iter().collect::<Result<_>>()?;
     let SnrPerLayer { tokens, clusters, dim, eta, tau, .. } = settings;
-    let title = "SNR per layer under the *φ* of Theorem 1";
-    Ok(Figure::page("snr_per_layer", title, 2, panels).captioned(format!(
+    Ok(Figure::page("snr_per_layer", "SNR per layer under the *φ* of Theorem 1", 2, panels).captioned(format!(
         "SNR (6) of the clusters at each layer of (3) with thresholded softmax, *N* = {tokens}, *K* = {clusters}, *p* \
          = {dim}, *η* = {eta}, *τ* = {tau}: median and 10-90 % over {} draws and the {clusters} clusters. Dashed: the \
          line of Theorem 1 from the measured median at layer 0. Rings: the last layer that the horizon law leaves a \
@@ -159,10 +149,7 @@ fn highest(series: &[Series]) -> f64 {
 
 /// A φ as a paper writes it.
 fn phi_name(phi: &str) -> String {
-    match phi {
-        "relu-normalised" => "ReLU, normalised".into(),
-        phi => phi.replace('-', " "),
-    }
+    if phi == "relu-normalised" { "ReLU, normalised".into() } else { phi.replace('-', " ") }
 }
 
 /// 0.125 as "1/8" where it is such a fraction.

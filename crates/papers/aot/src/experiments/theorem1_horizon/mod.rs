@@ -6,6 +6,7 @@ use crate::quantities::*;
 use crate::theory::Horizon;
 use attnlab_lab::experiment::draw::span;
 use attnlab_lab::prelude::*;
+use attnlab_theory::attention::horizon::Break;
 use attnlab_theory::measure::horizon_of_mixture;
 use attnlab_theory::sample::Mixture;
 use serde_json::json;
@@ -35,21 +36,18 @@ impl Experiment for Theorem1Horizon {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let of_size = |n: usize| {
-            let unit = noise_unit(n, self.dim);
-            self.noise.iter().map(move |noise| {
-                Params::from_iter([
-                    TOKENS.is(n),
-                    CLUSTERS.is(self.clusters),
-                    DIM.is(self.dim),
-                    NOISE.is(*noise),
-                    DELTA.is(noise * unit),
-                    ETA.is(self.eta),
-                    TAU.is(self.tau),
-                ])
-            })
+        let cell = |(n, noise): (&usize, &f64)| {
+            Params::from_iter([
+                TOKENS.is(*n),
+                CLUSTERS.is(self.clusters),
+                DIM.is(self.dim),
+                NOISE.is(*noise),
+                DELTA.is(noise * noise_unit(*n, self.dim)),
+                ETA.is(self.eta),
+                TAU.is(self.tau),
+            ])
         };
-        Ok(self.tokens.iter().copied().flat_map(of_size).collect())
+        Ok(iproduct!(&self.tokens, &self.noise).map(cell).collect())
     }
 
     /// "theta" at which the pattern (30) first breaks in this draw, "updates" of Eq. (8) that are
@@ -60,16 +58,16 @@ impl Experiment for Theorem1Horizon {
         let (eta, tau) = (cell.get(ETA), cell.get(TAU));
         let horizon = horizon_of_mixture(&mixture, tau, streams, || {})?;
         let updates = horizon.exact_updates(eta, tau).map_or(f64::INFINITY, |l| l as f64);
-        let mut data = Map::new();
-        data.insert("theta".into(), store::number(horizon.theta()));
-        data.insert("updates".into(), store::number(updates));
-        if let Some((head, first)) = horizon.first() {
-            data.insert("head".into(), head.into());
-            data.insert("column".into(), first.column.into());
-            data.insert("row".into(), first.row.into());
-            data.insert("kind".into(), json!(first.kind));
+        let mut named = vec![("theta", store::number(horizon.theta())), ("updates", store::number(updates))];
+        if let Some((head, Break { column, row, kind, .. })) = horizon.first() {
+            named.extend([
+                ("head", json!(head)),
+                ("column", json!(column)),
+                ("row", json!(row)),
+                ("kind", json!(kind)),
+            ]);
         }
-        Ok(data)
+        Ok(named.into_iter().map(|(name, value)| (name.to_string(), value)).collect())
     }
 
     fn memory(&self, cell: &Params) -> u64 {

@@ -70,14 +70,12 @@ fn by_size(sizes: &[Size]) -> Result<Panel> {
         }
         Ok(Point::at(size.tokens, tenths(&scaled)))
     };
-    let law = |size: &Size| {
-        let mean = size.law.iter().map(|p| p.y * p.x).sum::<f64>() / size.law.len() as f64;
-        Point::at(size.tokens, mean)
-    };
+    let mean = |law: &[Point]| law.iter().map(|p| p.y * p.x).sum::<f64>() / law.len() as f64;
+    let law = sizes.iter().map(|size| Point::at(size.tokens, mean(&size.law))).collect();
     let pooled = Series::bars("measured, all noise levels", INK, sizes.iter().map(pooled).collect::<Result<_>>()?);
     let y = Axis::linear("*θ*_{crit} *δ* √(*p* / log *N*)");
     Ok(Panel::new("towards the large-*N* limit", Axis::log("tokens *N*"), y)
-        .with(Series::predicted(PREDICTED, GREY, sizes.iter().map(law).collect()))
+        .with(Series::predicted(PREDICTED, GREY, law))
         .with(pooled.with_interval(BAND))
         .ruled(Rule::horizontal("limit for large *N*, 2 − √2", LARGE_N_CONSTANT)))
 }

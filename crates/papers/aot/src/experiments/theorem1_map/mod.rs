@@ -58,8 +58,7 @@ impl Theorem1Map {
         let dim = lemma3_dim(tokens).ceil() as usize;
         // At the largest noise of (11), √(log N / p) / 8, the reach b = θδ√(p / log N) is θ / 8.
         let delta = delta_limit(tokens as f64, dim as f64);
-        let more = [REACH.is(reach), THETA.is(8.0 * reach), DRAWS.is(self.rate_draws)];
-        self.cell("rate", (tokens, dim), delta, &more)
+        self.cell("rate", (tokens, dim), delta, &[REACH.is(reach), THETA.is(8.0 * reach), DRAWS.is(self.rate_draws)])
     }
 }
 
@@ -72,19 +71,10 @@ impl Experiment for Theorem1Map {
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
-        let mut cells = vec![];
-        for tokens in &self.tokens {
-            for dim in &self.dim {
-                for delta in &self.delta {
-                    cells.push(self.cell("map", (*tokens, *dim), *delta, &[]));
-                }
-            }
-        }
-        for reach in &self.rate_reach {
-            let of = |tokens: &usize| self.rate_cell(*tokens, *reach);
-            cells.extend(self.rate_tokens.iter().map(of));
-        }
-        Ok(cells)
+        let map = iproduct!(&self.tokens, &self.dim, &self.delta);
+        let map = map.map(|(tokens, dim, delta)| self.cell("map", (*tokens, *dim), *delta, &[]));
+        let rate = iproduct!(&self.rate_reach, &self.rate_tokens);
+        Ok(map.chain(rate.map(|(reach, tokens)| self.rate_cell(*tokens, *reach))).collect())
     }
 
     /// On the map: "theta" at which the pattern (30) first breaks in this draw. On the rate:
@@ -93,13 +83,11 @@ impl Experiment for Theorem1Map {
         let [tokens, clusters, dim] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
         let (delta, tau) = (cell.get(DELTA), cell.get(TAU));
         let (name, value) = if cell.get(GROUP) == "map" {
-            let mixture = Mixture::balanced(tokens, clusters, dim, delta)?;
-            let horizon = horizon_of_mixture(&mixture, tau, streams, || {})?;
+            let horizon = horizon_of_mixture(&Mixture::balanced(tokens, clusters, dim, delta)?, tau, streams, || {})?;
             ("theta", horizon.theta())
         } else {
             let breaks = RareBreaks { tokens, clusters, dim, delta, tau };
-            let draws = cell.get(DRAWS) as u64;
-            ("lambda", breaks.mean(draws, cell.get(THETA), streams)?)
+            ("lambda", breaks.mean(cell.get(DRAWS) as u64, cell.get(THETA), streams)?)
         };
         Ok(Map::from_iter([(name.to_string(), store::number(value))]))
     }
@@ -114,12 +102,8 @@ impl Experiment for Theorem1Map {
     }
 
     fn size(&self) -> String {
-        format!(
-            "*N* = {} in maps and {} in rates, {} draws per cell",
-            span(&self.tokens),
-            span(&self.rate_tokens),
-            self.trials
-        )
+        let (maps, rates) = (span(&self.tokens), span(&self.rate_tokens));
+        format!("*N* = {maps} in maps and {rates} in rates, {} draws per cell", self.trials)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

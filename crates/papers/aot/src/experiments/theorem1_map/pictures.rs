@@ -24,26 +24,18 @@ const STUDENT: &str = "95 % interval (Student)";
 pub fn figures(settings: &Theorem1Map, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = draw::cells("theorem1_map", rows)?;
     let (map, rate) = (with_word(&cells, GROUP, "map"), with_word(&cells, GROUP, "rate"));
-    let mut figures = vec![];
-    if !map.is_empty() {
-        figures.push(slack_map(settings, &map)?);
-    }
-    if !rate.is_empty() {
-        figures.push(rates(settings, &rate)?);
-    }
-    Ok(figures)
+    let map = (!map.is_empty()).then(|| slack_map(settings, &map));
+    let rate = (!rate.is_empty()).then(|| rates(settings, &rate));
+    map.into_iter().chain(rate).collect()
 }
 
 /// A map of the probability that the first update, and that L updates, are exact, for each N.
 fn slack_map(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
     let by_size = settings.tokens.iter().map(|n| (*n, with_number(cells, TOKENS, *n as f64)));
     let by_size: Vec<_> = by_size.filter(|(_, cells)| !cells.is_empty()).collect();
-    let mut panels = vec![];
-    for updates in [1, settings.layers] {
-        for (n, cells) in &by_size {
-            panels.push(probability(settings, *n, updates, cells)?);
-        }
-    }
+    let panels = iproduct!([1, settings.layers], &by_size);
+    let panels =
+        panels.map(|(updates, (n, cells))| probability(settings, *n, updates, cells)).collect::<Result<_>>()?;
     let Theorem1Map { clusters, layers, eta, tau, .. } = settings;
     let title = "Where Theorem 1 holds, and where it is stated";
     Ok(Figure::page("theorem1_map", title, by_size.len().max(1), panels).captioned(format!(
@@ -69,11 +61,8 @@ fn probability(settings: &Theorem1Map, n: usize, updates: u32, cells: &[&[Row]])
         Ok(Cell::of(e).hatched_if(e.covers(0.5)))
     })?;
     let heat = heat.explained("95 % interval (Clopper-Pearson)", "95 % interval reaches both sides of 1/2");
-    let title = match updates {
-        1 => format!("*N* = {n}, one update"),
-        l => format!("*N* = {n}, {l} updates"),
-    };
-    Ok(Panel::new(title, Axis::log("dimension *p*"), Axis::log("noise *δ*"))
+    let updates = if updates == 1 { "one update".into() } else { format!("{updates} updates") };
+    Ok(Panel::new(format!("*N* = {n}, {updates}"), Axis::log("dimension *p*"), Axis::log("noise *δ*"))
         .with(stated(settings, n, &plane))
         .with(predicted(settings, n, theta, &plane))
         .contoured(heat.contour("half of the draws, measured", &[0.5]))
@@ -98,10 +87,8 @@ fn stated(settings: &Theorem1Map, n: usize, plane: &Plane) -> Series {
     let (low, high) = (plane.y[0] / 10.0, 10.0 * plane.x[plane.x.len() - 1]);
     let bound = |p: f64| delta_limit(n as f64, p);
     let corner = Point::at(least, bound(least));
-    let points = match settings.tau > 0.5 && least < high {
-        true => vec![Point::at(least, low), corner, Point::at(high, bound(high))],
-        false => vec![],
-    };
+    let stated = settings.tau > 0.5 && least < high;
+    let points = if stated { vec![Point::at(least, low), corner, Point::at(high, bound(high))] } else { vec![] };
     Series::predicted("border of the theorem's hypotheses (those on *N* aside)", STATED, points).drawn(Stroke::Solid)
 }
 
@@ -163,8 +150,7 @@ fn rates(settings: &Theorem1Map, cells: &[&[Row]]) -> Result<Figure> {
         rest = rest.max(law.other_breaks(theta).total());
     }
     let title = "Where the failure probability is N^{−Ω(1)}";
-    let panels = vec![decay, exponents(&rates)?];
-    Ok(Figure::page("theorem1_map_rate", title, 2, panels).captioned(format!(
+    Ok(Figure::page("theorem1_map_rate", title, 2, vec![decay, exponents(&rates)?]).captioned(format!(
         "(a) Expected number *Λ* of columns that break the pattern (30) when the signal has grown to *θ* = *b* √(log \
          *N* / *p*) / *δ*, at the edge of the hypotheses (*p* = 64 (√log *N* + 1)², *δ* = √(log *N* / *p*) / 8), *K* \
          = {}, *τ* = {}: {} values of the unbiased rare-event estimator per point, 95 % Student intervals; dashed: \

@@ -67,15 +67,14 @@ fn paired(images: &dyn LabelledImages, masks: &dyn LabelledImages) -> Result<Vec
         let longer = longer.take_while(|((c, mask), _)| *c == class && mask.starts_with(&image));
         let fitting = longer.filter(|((_, mask), _)| !mask[image.len()..].starts_with(char::is_alphanumeric));
         let fitting = exact.map_or_else(|| fitting.map(|(_, i)| *i).collect(), |exact| vec![exact]);
-        match fitting[..] {
-            [only] if taken.insert(only) => Ok(only),
-            _ => {
-                let class = &images.class_names()[class];
-                let allowed =
-                    format!("must be one of its own, of its name or a longer one such as {image}_mask, in {class}");
-                Err(Error::invalid(format!("masks of {image}"), fitting.len(), allowed))
-            }
+        if let [only] = fitting[..]
+            && taken.insert(only)
+        {
+            return Ok(only);
         }
+        let class = &images.class_names()[class];
+        let allowed = format!("must be one of its own, of its name or a longer one such as {image}_mask, in {class}");
+        Err(Error::invalid(format!("masks of {image}"), fitting.len(), allowed))
     };
     (0..images.count()).map(mask).collect()
 }
@@ -164,25 +163,14 @@ impl Vision {
         let labelled = images.all();
         let parts = stratified(labelled.labels(), labelled.class_names(), self.validation, self.test, &shared)?;
         let channels = if self.grey { 1 } else { labelled.image(0)?.dim().0 };
-        Ok(Data {
-            view: self.view(channels, self.side),
-            augmentation: self.changed(channels)?,
-            images,
-            parts,
-            channels,
-            side: self.side,
-        })
+        let (view, augmentation) = (self.view(channels, self.side), self.changed(channels)?);
+        Ok(Data { view, augmentation, images, parts, channels, side: self.side })
     }
 
     /// The law of drawn images.
     pub(super) fn shape_law(&self) -> ShapeLaw {
-        ShapeLaw {
-            side: self.side,
-            classes: self.shapes.classes,
-            size: self.shapes.size,
-            contrast: self.shapes.contrast,
-            noise: self.shapes.noise,
-        }
+        let ShapeSettings { classes, size, contrast, noise, .. } = self.shapes;
+        ShapeLaw { side: self.side, classes, size, contrast, noise }
     }
 
     fn colours(&self) -> Vec<Transform> {
@@ -202,9 +190,7 @@ impl Vision {
 
     /// Images of a side as a network sees them, without chance.
     pub(super) fn view(&self, channels: usize, side: usize) -> ImageView {
-        let mut transforms = self.colours();
-        transforms.extend(Self::to_size(side));
-        transforms.push(Self::normalised(channels));
+        let transforms = [self.colours(), Self::to_size(side).to_vec(), vec![Self::normalised(channels)]].concat();
         ImageView { transforms: Augmentation { transforms }, patch: self.patch, order: PatchOrder::ChannelsLast }
     }
 
@@ -217,23 +203,17 @@ impl Vision {
                 transforms.extend(Self::to_size(side));
                 transforms.push(Transform::RandomCrop { height: side, width: side, margin: a.margin });
             }
-            "resized" => transforms.push(Transform::RandomResizedCrop {
-                height: side,
-                width: side,
-                law: CropLaw::default(),
-                filter: Resampling::Bilinear,
-            }),
+            "resized" => {
+                let (law, filter) = (CropLaw::default(), Resampling::Bilinear);
+                transforms.push(Transform::RandomResizedCrop { height: side, width: side, law, filter });
+            }
             other => return Err(Error::unknown("crop", other, ["pad", "resized", "none"])),
         }
         if a.flip > 0.0 {
             transforms.push(Transform::RandomFlip { probability: a.flip });
         }
         if a.operations > 0 {
-            transforms.push(Transform::RandAugment(RandAugment {
-                operations: a.operations,
-                magnitude: a.magnitude,
-                fill: 0,
-            }));
+            transforms.push(Transform::RandAugment(self.random_changes()));
         }
         transforms.push(Self::normalised(channels));
         Ok(Augmentation { transforms })
@@ -241,9 +221,13 @@ impl Vision {
 
     /// Refuses augmentations out of range.
     pub(super) fn check_augmentation(&self) -> Result<()> {
-        let a = &self.augmentation;
         self.changed(1)?;
-        RandAugment { operations: a.operations, magnitude: a.magnitude, fill: 0 }.validate()
+        self.random_changes().validate()
+    }
+
+    fn random_changes(&self) -> RandAugment {
+        let AugmentationSettings { operations, magnitude, .. } = self.augmentation;
+        RandAugment { operations, magnitude, fill: 0 }
     }
 }
 
@@ -263,10 +247,9 @@ impl<'a> Viewed<'a> {
     /// The numbers of the images as columns (numbers, images), for the baselines.
     pub(super) fn columns(&self) -> Result<Array2<f32>> {
         let (channels, height, width) = self.image(0)?.dim();
-        let numbers = [self.count(), channels, height, width].map(|n| n as u64);
         // In f32 twice, and in f64 for the linear classifier.
-        let bytes = memory::product(&[&numbers[..], &[16]].concat());
-        memory::ensure("the pixels of all images for a baseline", bytes)?;
+        let numbers = [self.count(), channels, height, width].map(|n| n as u64);
+        memory::ensure("the pixels of all images for a baseline", memory::product(&[&numbers[..], &[16]].concat()))?;
         flattened(self)
     }
 }
@@ -289,8 +272,7 @@ impl LabelledImages for Viewed<'_> {
 
 /// An image in one channel, from 0 to 1, rows from the top: what is drawn beside its heat maps.
 pub(super) fn shown(data: &Data, index: usize) -> Result<Vec<f64>> {
-    let indices = [index];
-    let image = Viewed::new(data, &indices).image(0)?.intensities();
+    let image = Viewed::new(data, &[index]).image(0)?.intensities();
     let grey = image.mean_axis(Axis(0)).unwrap_or_default();
     let low = grey.iter().copied().fold(f32::INFINITY, f32::min);
     let high = grey.iter().copied().fold(f32::NEG_INFINITY, f32::max);

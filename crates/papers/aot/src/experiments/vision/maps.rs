@@ -11,17 +11,17 @@ use attnlab_lab::prelude::*;
 use attnlab_train::model::Model;
 use ndarray::{Array2, ArrayView1};
 use serde_json::json;
+use std::cmp::Ordering;
 
 /// The block whose heads are drawn: the last but one, as in the print of 2024.
 fn block(layers: usize) -> usize {
     layers.saturating_sub(2)
 }
 
-/// Records, for "untrained" and "trained" networks: "WHEN.quality", the quality of every head of every block on images of
-/// the test part (blocks one after the other; of no head where shapes are unknown), "WHEN.best", of each block that of the
-/// head which is best on the validation part, and "WHEN.maps.I", the weights of the
-/// drawn block's heads on image I, heads one after the other. "head" is the drawn head, "shown.I" image I in one channel,
-/// and "mask.I" its shape.
+/// Records, for "untrained" and "trained" networks: "WHEN.quality", the quality of every head of every block on images
+/// of the test part (blocks one after the other; of no head where shapes are unknown), "WHEN.best", of each block that
+/// of the head which is best on the validation part, and "WHEN.maps.I", the weights of the drawn block's heads on image
+/// I, heads one after the other. "head" is the drawn head, "shown.I" image I in one channel, and "mask.I" its shape.
 pub(super) fn record(
     settings: &MapSettings,
     data: &Data,
@@ -30,9 +30,8 @@ pub(super) fn record(
 ) -> Result<()> {
     let (drawn, heads) = (block(trained.config().layers), trained.config().heads);
     let chosen = chosen(settings, data, trained, drawn)?;
-    findings.insert("block".into(), json!(drawn + 1));
-    findings.insert("head".into(), json!(chosen));
-    findings.insert("heads".into(), json!(heads));
+    let sizes = [("block", drawn + 1), ("head", chosen), ("heads", heads)];
+    findings.extend(sizes.map(|(name, n)| (name.to_string(), json!(n))));
     let test = &data.parts.test;
     let judged = spread(test, settings.judged);
     let watched = spread(&data.parts.validation, settings.judged);
@@ -42,13 +41,11 @@ pub(super) fn record(
         if let (Some(before), Some(quality)) = (on_validation, qualities(data, model, &judged)?) {
             let values: Vec<f64> = quality.iter().copied().collect();
             findings.insert(format!("{when}.quality"), store::series(&values));
-            let blocks = before.outer_iter().zip(quality.outer_iter());
-            let best: Vec<f64> = blocks.map(|(v, q)| q[largest(v)]).collect();
+            let best: Vec<f64> = before.outer_iter().zip(quality.outer_iter()).map(|(v, q)| q[largest(v)]).collect();
             findings.insert(format!("{when}.best"), store::series(&best));
         }
         for (i, index) in shown_images.iter().enumerate() {
-            let maps = attention(data, model, *index)?;
-            let values: Vec<f64> = maps[drawn].iter().copied().collect();
+            let values: Vec<f64> = attention(data, model, *index)?[drawn].iter().copied().collect();
             findings.insert(format!("{when}.maps.{i}"), store::series(&values));
         }
     }
@@ -63,9 +60,6 @@ pub(super) fn record(
 }
 
 /// Checks that the masks which heads are judged by have the sizes of their images.
-///
-/// # Errors
-/// Names the mask.
 pub(super) fn masks_fit(settings: &MapSettings, data: &Data) -> Result<()> {
     let judged = [&data.parts.test, &data.parts.validation].map(|part| spread(part, settings.judged));
     judged.iter().flatten().try_for_each(|index| data.mask(*index).map(|_| ()))
@@ -90,9 +84,7 @@ fn chosen(settings: &MapSettings, data: &Data, model: &Model, drawn: usize) -> R
             let mut sums = vec![0.0; model.config().heads];
             for index in &judged {
                 let maps = attention(data, model, *index)?;
-                for (sum, weights) in sums.iter_mut().zip(maps[drawn].rows()) {
-                    *sum -= entropy(weights);
-                }
+                sums.iter_mut().zip(maps[drawn].rows()).for_each(|(sum, weights)| *sum -= entropy(weights));
             }
             sums
         }
@@ -108,8 +100,7 @@ fn largest(values: ArrayView1<f64>) -> usize {
 /// Entropy (nats) of weights that are scaled to sum 1.
 fn entropy(weights: ArrayView1<f64>) -> f64 {
     let sum: f64 = weights.sum();
-    let share = |w: &f64| w / sum;
-    weights.iter().map(share).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
+    weights.iter().map(|w| w / sum).filter(|p| *p > 0.0).map(|p| -p * p.ln()).sum()
 }
 
 /// Mean quality (blocks, heads) over the images with patches inside and outside their shapes; None where there are none.
@@ -129,10 +120,7 @@ fn qualities(data: &Data, model: &Model, indices: &[usize]) -> Result<Option<Arr
             }
         }
     }
-    if counted == 0 {
-        return Ok(None);
-    }
-    Ok(Some(sums / f64::from(counted)))
+    Ok((counted > 0).then(|| sums / f64::from(counted)))
 }
 
 /// The probability that a weight inside the mask is larger than one outside, ties one half.
@@ -141,17 +129,12 @@ fn area_under_curve(weights: ArrayView1<f64>, mask: &[bool]) -> f64 {
         weights.iter().zip(mask).filter(|(_, m)| **m == inside).map(|(w, _)| *w).collect()
     };
     let (inside, outside) = (part(true), part(false));
-    let mut sum = 0.0;
-    for w in &inside {
-        for v in &outside {
-            sum += match w.total_cmp(v) {
-                std::cmp::Ordering::Greater => 1.0,
-                std::cmp::Ordering::Equal => 0.5,
-                std::cmp::Ordering::Less => 0.0,
-            };
-        }
-    }
-    sum / (inside.len() * outside.len()) as f64
+    let won = |(w, v): (&f64, &f64)| match w.total_cmp(v) {
+        Ordering::Greater => 1.0,
+        Ordering::Equal => 0.5,
+        Ordering::Less => 0.0,
+    };
+    iproduct!(&inside, &outside).map(won).sum::<f64>() / (inside.len() * outside.len()) as f64
 }
 
 #[cfg(test)]

@@ -75,9 +75,7 @@ const NEIGHBOURS: &str = "neighbours";
 /// Share of the commonest label: the accuracy of an answer that is always the same.
 fn commonest(labels: &[usize], classes: usize) -> f64 {
     let mut counts = vec![0_usize; classes];
-    for label in labels {
-        counts[*label] += 1;
-    }
+    labels.iter().for_each(|label| counts[*label] += 1);
     let most = counts.into_iter().max().unwrap_or(0);
     most as f64 / labels.len().max(1) as f64
 }
@@ -100,25 +98,16 @@ impl Vision {
         let sized = match known {
             Some((_, paper)) => {
                 let sized = preset(paper)?.resized(self.layers, self.width, self.heads);
-                ModelConfig {
-                    sigma: self.sigma,
-                    attention: match name {
-                        "aot-v-mhsa" => AttentionForm::Mhsa,
-                        _ => sized.attention,
-                    },
-                    ..sized
-                }
+                let attention = if name == "aot-v-mhsa" { AttentionForm::Mhsa } else { sized.attention };
+                ModelConfig { sigma: self.sigma, attention, ..sized }
             }
             None if rows_of_papers().any(|row| row == name) => preset(name)?,
             None => return Err(Error::unknown("network", name, names())),
         };
         let across = self.side / self.patch.max(1);
-        let config = ModelConfig {
-            input: Input::Patches { dim: channels * self.patch * self.patch },
-            output: Output::Classes { count: classes },
-            context: across * across,
-            ..sized
-        };
+        let input = Input::Patches { dim: channels * self.patch * self.patch };
+        let output = Output::Classes { count: classes };
+        let config = ModelConfig { input, output, context: across * across, ..sized };
         if !self.equal_parameters || known.is_none() || name == NETWORKS[0].0 {
             return Ok(config);
         }
@@ -142,8 +131,7 @@ impl Vision {
                 Box::new(move |columns| linear.predict(columns))
             }
             _ => {
-                let k = self.neighbours;
-                let nearest = NearestNeighbours::new(features.view(), training.labels(), classes, k)?;
+                let nearest = NearestNeighbours::new(features.view(), training.labels(), classes, self.neighbours)?;
                 Box::new(move |columns| nearest.predict(columns))
             }
         };
@@ -190,8 +178,7 @@ impl Experiment for Vision {
             let allowed = "must be empty without images; drawn shapes have masks of their own";
             require(self.masks.is_empty(), "masks", &self.masks, allowed)?;
         }
-        let networks = self.networks.iter().filter(|n| !is_baseline(n));
-        networks.into_iter().try_for_each(|n| self.network(n, 1, 2)?.validate())
+        self.networks.iter().filter(|n| !is_baseline(n)).try_for_each(|n| self.network(n, 1, 2)?.validate())
     }
 
     /// The images can be opened and split, and the networks that training begins with fit them.
@@ -231,6 +218,7 @@ impl Experiment for Vision {
         data.insert("layers".into(), config.layers.into());
         let Start { model, checksum } = self.before_training(&config, &device, streams)?;
         let untrained = self.before_training(&config, &device, streams)?.model;
+        let labels_of = |indices: &[usize]| indices.iter().map(|i| labelled.labels()[*i]).collect::<Vec<_>>();
         let part = |indices: &[usize]| ImageSubset::new(labelled, indices.to_vec());
         let (training, watched) = (part(&images.parts.training)?, part(&images.parts.validation)?);
         let task = ImageTask {
@@ -249,16 +237,14 @@ impl Experiment for Vision {
         held_out(&trained.history, before, &mut data);
         for (part, indices) in [("validation", &images.parts.validation), ("test", &images.parts.test)] {
             let judged = images.view.judge(&trained.model, labelled, indices)?;
-            let labels: Vec<usize> = indices.iter().map(|i| labelled.labels()[*i]).collect();
-            record_estimate(part, &top1(&judged.predictions, &labels, LEVEL)?, &mut data);
+            record_estimate(part, &top1(&judged.predictions, &labels_of(indices), LEVEL)?, &mut data);
         }
         let test = &images.parts.test;
-        let labels: Vec<usize> = test.iter().map(|i| labelled.labels()[*i]).collect();
+        let labels = labels_of(test);
         data.insert("commonest".into(), store::number(commonest(&labels, classes)));
         for side in &self.other_sides {
             let model = trained.model.at_resolution(side / self.patch)?;
-            let view = self.view(images.channels, *side);
-            let judged = view.judge(&model, labelled, test)?;
+            let judged = self.view(images.channels, *side).judge(&model, labelled, test)?;
             record_estimate(&format!("test.{side}"), &top1(&judged.predictions, &labels, LEVEL)?, &mut data);
         }
         maps::record(&self.maps, &images, [&untrained, &trained.model], &mut data)?;
@@ -273,8 +259,7 @@ impl Experiment for Vision {
             return 16 * drawn;
         }
         // Colour images and a thousand classes at most.
-        let first = Streams::new(0, Self::NAME, cell.cell(), 0);
-        let config = match self.checkpoints(&first) {
+        let config = match self.checkpoints(&Streams::new(0, Self::NAME, cell.cell(), 0)) {
             Some(folder) => Checkpoint::config(&folder),
             None => self.network(name, 3, 1000),
         };
@@ -285,10 +270,8 @@ impl Experiment for Vision {
     }
 
     fn size(&self) -> String {
-        format!(
-            "aot-v of {} layers of width {}, {} steps, {} seeds",
-            self.layers, self.width, self.plan.steps, self.seeds
-        )
+        let Vision { layers, width, seeds, plan, .. } = self;
+        format!("aot-v of {layers} layers of width {width}, {} steps, {seeds} seeds", plan.steps)
     }
 
     fn figures(&self, rows: &[Row]) -> Result<Vec<Figure>> {

@@ -92,13 +92,10 @@ fn accuracy(settings: &Vision, cells: &[Named]) -> Result<Figure> {
                 continue;
             }
             let points = along((1..).map(f64::from), &lists(cell, &key)?, extremes);
-            let named = match when {
-                "trained" => words(name).to_string(),
-                _ => format!("{}, untrained", words(name)),
-            };
+            let untrained = if when == "untrained" { ", untrained" } else { "" };
+            let named = format!("{}{untrained}", words(name));
             // The first block of a network of one has no line.
-            let line = Series::measured(named, colour, points).with_interval(RANGE);
-            quality = quality.with(line.drawn(stroke));
+            quality = quality.with(Series::measured(named, colour, points).with_interval(RANGE).drawn(stroke));
         }
     }
     let lowest = top1.points().map(Point::low).fold(1.0, f64::min);
@@ -184,10 +181,8 @@ fn differences(networks: &[Named]) -> Result<String> {
             differences.push(format!("{first} minus {other}: {:.3} [{:.3}, {:.3}]", e.value, e.low, e.high));
         }
     }
-    Ok(match differences.is_empty() {
-        true => String::new(),
-        false => format!("Accuracy, paired by seed, 95 % intervals: {}.", differences.join("; ")),
-    })
+    let words = format!("Accuracy, paired by seed, 95 % intervals: {}.", differences.join("; "));
+    Ok(if differences.is_empty() { String::new() } else { words })
 }
 
 /// An image and maps of it, one row of panels per image.
@@ -207,14 +202,11 @@ fn maps(settings: &MapSettings, name: &str, row: &Row) -> Result<Figure> {
         panels.push(square(&of_head(&untrained), "before training", "weight"));
         panels.push(square(&(0..patches).map(mean).collect::<Vec<_>>(), "mean of all heads", "weight"));
     }
-    let criterion = match row.data.contains_key("mask.0") {
-        true => "the largest quality on the validation part",
-        false => "the least entropy on the validation part",
-    };
+    let criterion = if row.data.contains_key("mask.0") { "the largest quality" } else { "the least entropy" };
     let title = format!("What the class token of {} attends to", words(name));
     Ok(Figure::page(format!("vision_maps_{}", name.replace('-', "_")), title, 4, panels).captioned(format!(
         "Weights of the class token on the patches of test images, block {} of {}, first seed. Chosen: head {} of \
-         {heads}, by {criterion}; the same head before training; and the mean of all heads.",
+         {heads}, by {criterion} on the validation part; the same head before training; and the mean of all heads.",
         row.number("block")?,
         row.number("layers")?,
         head + 1,

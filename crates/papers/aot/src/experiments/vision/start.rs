@@ -43,10 +43,9 @@ impl Vision {
             && discriminant(&stored.mlp) == discriminant(&wanted.mlp)
             && stored.norm == wanted.norm;
         if !alike {
-            let requirement = format!(
-                "must be checkpoints of '{name}'; this network has {:?}, {:?} and {:?}",
-                stored.attention, stored.mlp, stored.norm
-            );
+            let ModelConfig { attention, mlp, norm, .. } = stored;
+            let requirement =
+                format!("must be checkpoints of '{name}'; this network has {attention:?}, {mlp:?} and {norm:?}");
             return Err(refused(requirement));
         }
         if stored.input != wanted.input {
@@ -83,12 +82,10 @@ impl Vision {
 
     /// Refuses checkpoints that a trial of these settings cannot begin with.
     pub(super) fn check_start(&self, channels: usize, classes: usize) -> Result<()> {
-        for name in self.networks.iter().filter(|n| !super::is_baseline(n)) {
-            for seed in 0..self.seeds {
-                let streams = Streams::new(0, Self::NAME, super::cell(name).cell(), seed);
-                self.configuration(name, channels, classes, &streams)?;
-            }
-        }
-        Ok(())
+        let networks = self.networks.iter().filter(|n| !super::is_baseline(n));
+        iproduct!(networks, 0..self.seeds).try_for_each(|(name, seed)| {
+            let streams = Streams::new(0, Self::NAME, super::cell(name).cell(), seed);
+            self.configuration(name, channels, classes, &streams).map(|_| ())
+        })
     }
 }

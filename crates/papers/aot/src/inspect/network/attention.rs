@@ -1,11 +1,10 @@
 //! Attention of a block on all windows: entropy, energy, and the share of the first token.
 
 use super::{insert, insert_each, mean_of};
-use attnlab_core::error::Result;
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::number;
 use ndarray::{Array2, Axis};
 use rayon::prelude::*;
-use serde_json::{Map, Value};
 
 /// Attention of a block. Tables have a row per head and a column per window; entropies and energies are in nats.
 #[derive(Clone, Debug)]
@@ -137,13 +136,9 @@ impl Attention {
     /// A level outside (0, 1).
     pub fn findings(&self, level: f64) -> Result<Map<String, Value>> {
         let mut data = Map::new();
-        let tables = [
-            ("entropy", &self.entropy),
-            ("energy", &self.energy),
-            ("sink", &self.sink),
-            ("entropy_without_sink", &self.entropy_without_sink),
-        ];
-        for (name, table) in tables {
+        let Attention { entropy, energy, sink, entropy_without_sink, .. } = self;
+        let names = ["entropy", "energy", "sink", "entropy_without_sink"];
+        for (name, table) in names.into_iter().zip([entropy, energy, sink, entropy_without_sink]) {
             let over_windows = table.mean_axis(Axis(0)).unwrap_or_default().to_vec();
             insert(&mut data, name, &mean_of(&over_windows, level)?);
             let by_head = table.rows().into_iter().map(|head| mean_of(&head.to_vec(), level));

@@ -1,15 +1,14 @@
 //! The subspaces of a block's heads in place of fitted ones: SNR before and after the block, and chance.
 
 use super::{Place, insert, insert_each, mean_of};
-use attnlab_core::error::{Error, Result};
 use attnlab_core::linalg::{haar_basis, product, qr_q, singular_values};
-use attnlab_core::rng::Streams;
 use attnlab_core::stats::{Estimate, t_quantile};
+use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::number;
 use attnlab_networks::Transformer;
 use attnlab_theory::measure::nearest_subspace;
 use ndarray::{Array2, ArrayView2, Axis};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 /// Draws of the random subspaces beside those of the heads.
 pub const CHANCE_DRAWS: u64 = 5;
@@ -23,10 +22,7 @@ pub fn head_bases(network: &Transformer, block: usize) -> Result<Vec<Array2<f64>
     let a = network.architecture();
     (0..a.heads)
         .step_by(a.heads / a.kv_heads)
-        .map(|head| {
-            let value = network.value_map(block, head)?;
-            qr_q(value.t().mapv(f64::from).view())
-        })
+        .map(|head| qr_q(network.value_map(block, head)?.t().mapv(f64::from).view()))
         .collect()
 }
 
@@ -77,8 +73,7 @@ pub fn head_findings(
 /// dimensions of `like`.
 fn chance(place: &Place, before: &Array2<f64>, like: &[Array2<f64>], streams: &Streams) -> Result<[f64; 4]> {
     let mut rng = streams.part("bases", 0);
-    let random: Result<Vec<_>> = like.iter().map(|u| haar_basis(u.nrows(), u.ncols(), &mut rng)).collect();
-    let random = random?;
+    let random = like.iter().map(|u| haar_basis(u.nrows(), u.ncols(), &mut rng)).collect::<Result<Vec<_>>>()?;
     let labels = nearest_subspace(before.view(), &random);
     let snr = |z: &Array2<f64>| Energies::of(z.view(), &random, &labels, place.window).snr(None, None);
     let (first, second) = (snr(before), snr(&place.residual));
@@ -143,8 +138,7 @@ fn coherence(bases: &[Array2<f64>]) -> Result<f64> {
     let mut most: f64 = 0.0;
     for (k, u) in bases.iter().enumerate() {
         for v in &bases[..k] {
-            let cosines = singular_values(product(u.t(), v.view()).view())?;
-            most = cosines.iter().copied().fold(most, f64::max);
+            most = singular_values(product(u.t(), v.view()).view())?.iter().copied().fold(most, f64::max);
         }
     }
     Ok(most)

@@ -92,8 +92,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
         return Ok(vec![]);
     }
     let unreadable = |e| Error::io(folder, e, ADVICE);
-    let entries = fs::read_dir(folder).map_err(unreadable)?;
-    entries.map(|entry| entry.map(|entry| entry.path()).map_err(unreadable)).collect()
+    fs::read_dir(folder).map_err(unreadable)?.map(|entry| entry.map(|entry| entry.path()).map_err(unreadable)).collect()
 }
 
 /// Runs the network on every window and writes the files, one block of one window at a time. Returns their number.
@@ -142,21 +141,18 @@ impl Files<'_> {
     /// Writes what was recorded of a block; `end` makes the end of a name from "place" or "block" and its number.
     fn block(&mut self, block: RecordedLayer, end: impl Fn(&str, usize) -> String) -> Result<()> {
         let place = block.layer + 1;
-        if let Some(residual) = block.residual {
-            self.put(&format!("residual.{}", end("place", place)), &residual)?;
-        }
-        for (name, matrix) in [("inputs", block.inputs), ("hidden", block.hidden)] {
-            if let Some(matrix) = matrix {
-                self.put(&format!("{name}.{}", end("block", place)), &matrix)?;
-            }
+        let (residual, inputs, hidden) = (block.residual, block.inputs, block.hidden);
+        for (name, kind, matrix) in
+            [("residual", "place", residual), ("inputs", "block", inputs), ("hidden", "block", hidden)]
+        {
+            matrix.map_or(Ok(()), |matrix| self.put(&format!("{name}.{}", end(kind, place)), &matrix))?;
         }
         for (name, heads) in [("scores", block.scores), ("weights", block.weights), ("outputs", block.outputs)] {
-            if heads.is_empty() {
-                continue;
+            if !heads.is_empty() {
+                let views: Vec<_> = heads.iter().map(|head| head.view()).collect();
+                let stacked = stack(Axis(0), &views).map_err(|e| Error::undefined(e.to_string()))?;
+                self.put(&format!("{name}.{}", end("block", place)), &stacked)?;
             }
-            let views: Vec<_> = heads.iter().map(|head| head.view()).collect();
-            let stacked = stack(Axis(0), &views).map_err(|e| Error::undefined(e.to_string()))?;
-            self.put(&format!("{name}.{}", end("block", place)), &stacked)?;
         }
         Ok(())
     }

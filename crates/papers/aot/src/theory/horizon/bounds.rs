@@ -37,24 +37,22 @@ impl Horizon {
     /// The breaks that [`Horizon::lambda`] does not count, bounded from above without approximation: with them,
     /// $\mathbb P($ a column breaks $) \le \Lambda + $ total.
     ///
-    /// *Noise columns.* By the inequality of the means, $N - 1$ exponentials sum to at least
-    /// $(N-1) e^{m}$, $m$ the mean of their exponents. Against the self score all other scores
-    /// enter, and $m$ is normal with variance $\sigma^2 v$,
-    /// $v = (n\theta^2 + (N-n-1)\delta^2)/(N-1)^2$; so the self weight is above τ with probability
-    /// at most $Q((\ln(N-1) + \ell - \sigma^2)/(\sigma\sqrt v))$. Against one noise score
-    /// $\delta\sigma h$ the self score counts as 0, which is less than it is, and each has
-    /// probability at most $Q((\ln(N-1) + \ell)/(\sigma\sqrt{\delta^2 + v}))$. Both grow with σ: on
-    /// $\sigma \le \sigma_0$ they are at most their value there, and $\sigma > \sigma_0$ is counted
-    /// as a break. Every $\sigma_0$ gives a bound; the best of a grid is taken. $m$ is linear in θ, so
-    /// over $[1, \theta]$ it is least at an end: twice the bound at θ, the larger one, covers both.
+    /// *Noise columns.* By the inequality of the means, $N - 1$ exponentials sum to at least $(N-1) e^{m}$, $m$ the
+    /// mean of their exponents. Against the self score all other scores enter, and $m$ is normal with variance
+    /// $\sigma^2 v$, $v = (n\theta^2 + (N-n-1)\delta^2)/(N-1)^2$; so the self weight is above τ with probability at
+    /// most $Q((\ln(N-1) + \ell - \sigma^2)/(\sigma\sqrt v))$. Against one noise score $\delta\sigma h$ the self score
+    /// counts as 0, which is less than it is, and each has probability at most
+    /// $Q((\ln(N-1) + \ell)/(\sigma\sqrt{\delta^2 + v}))$. Both grow with σ: on $\sigma \le \sigma_0$ they are at most
+    /// their value there, and $\sigma > \sigma_0$ is counted as a break. Every $\sigma_0$ gives a bound; the best of a
+    /// grid is taken. $m$ is linear in θ, so over $[1, \theta]$ it is least at an end: twice the bound at θ, the larger
+    /// one, covers both.
     ///
-    /// *Signal columns.* With $r = |a_j|$ the self score is $\theta^2 r^2$. If its weight is not
-    /// above τ, or another one is, some other score is at least $\theta^2 r^2 - L$ with
-    /// $L = \ln((N-1)/\varepsilon)$, $\varepsilon = (1-\tau)/\tau$ for $\tau \ge 1/2$ and τ below.
-    /// The others are $\theta^2 r g$ ($n - 1$ of them) and $\theta\delta r h$ ($N - n$), and both
-    /// $r - L/(\theta^2 r)$ and $(\theta r - L/(\theta r))/\delta$ increase in θ ≥ 1 and in r: the
-    /// union bound at θ = 1 covers all layers, and $r < r_0$ is counted as a break. For $\tau \ge 1/2$ and
-    /// $\delta \le 1$ the smaller one of this and [`Horizon::signal_matches`] is taken.
+    /// *Signal columns.* With $r = |a_j|$ the self score is $\theta^2 r^2$. If its weight is not above τ, or another
+    /// one is, some other score is at least $\theta^2 r^2 - L$ with $L = \ln((N-1)/\varepsilon)$,
+    /// $\varepsilon = (1-\tau)/\tau$ for $\tau \ge 1/2$ and τ below. The others are $\theta^2 r g$ ($n - 1$ of them)
+    /// and $\theta\delta r h$ ($N - n$), and both $r - L/(\theta^2 r)$ and $(\theta r - L/(\theta r))/\delta$ increase
+    /// in θ ≥ 1 and in r: the union bound at θ = 1 covers all layers, and $r < r_0$ is counted as a break. For
+    /// $\tau \ge 1/2$ and $\delta \le 1$ the smaller one of this and [`Horizon::signal_matches`] is taken.
     ///
     /// The bounds are coarse where they are not small, and may exceed the number of columns.
     pub fn other_breaks(&self, theta: f64) -> OtherBreaks {
@@ -69,11 +67,10 @@ impl Horizon {
     /// Upper bounds on the expected number of signal columns that leave the pattern at any θ ≥ 1, for
     /// $\tau \ge 1/2$ and $\delta \le 1$; None otherwise.
     ///
-    /// Given $r = |a_j|$, the token keeps a weight above τ iff $\sum_i e^{x_i - \theta^2 r^2}$ over the other
-    /// keys is below $c = (1-\tau)/\tau \le 1$. The keys of its own cluster have $x_i = \theta^2 r g_i$, the
-    /// others $\theta\delta r h_m$. If no $g_i$ exceeds r and no $\delta h_m$ does, every term falls with θ;
-    /// if one does, its term is at least 1 ≥ c at θ = 1: all is decided at θ = 1. There, with Markov's
-    /// inequality for the terms below 1,
+    /// Given $r = |a_j|$, the token keeps a weight above τ iff $\sum_i e^{x_i - \theta^2 r^2}$ over the other keys is
+    /// below $c = (1-\tau)/\tau \le 1$. The keys of its own cluster have $x_i = \theta^2 r g_i$, the others
+    /// $\theta\delta r h_m$. If no $g_i$ exceeds r and no $\delta h_m$ does, every term falls with θ; if one does, its
+    /// term is at least 1 ≥ c at θ = 1: all is decided at θ = 1. There, with Markov's inequality for the terms below 1,
     ///
     /// $$ \mathbb P(\text{break} \mid r) \le (n-1) \left( Q(r) + \frac{e^{-r^2/2}}{2c} \right)
     ///    + (N-n) \left( Q(r/\delta) + \frac{e^{-r^2(1 - \delta^2/2)}}{c} \right), $$
@@ -160,8 +157,7 @@ impl Horizon {
     }
 
     fn signal_columns(&self) -> f64 {
-        let matches = self.signal_matches();
-        let closed = matches.map_or(f64::INFINITY, |m| m.own + m.others);
+        let closed = self.signal_matches().map_or(f64::INFINITY, |m| m.own + m.others);
         closed.min(self.tokens as f64 * self.signal_column_bound())
     }
 
@@ -169,14 +165,13 @@ impl Horizon {
     /// some $\theta' \in [1, \theta]$; small while $\theta\delta\sqrt p$ stays below about
     /// $0.45\sqrt{\ln N}$, short of the law's $0.586$.
     ///
-    /// The in-cluster keys, which [`Horizon::lambda`] counts and [`Horizon::other_breaks`] leaves
-    /// out, by the same inequality of the means: key i breaks the column at $\theta'$ iff
-    /// $\theta'\sigma g_i - \ell$ exceeds the logarithm of the sum of the $N - 1$ others, at least
-    /// $\ln(N-1)$ plus the mean of their exponents; the difference is normal with variance at most
-    /// $\sigma^2(\theta'^2 + v)$. In a noise column all these comparisons are linear in
-    /// $\theta'$, so the worst $\theta'$ is one of the two ends: twice the bound at $\theta$ covers
-    /// the interval. In a signal column $\theta' = 1$ is the worst already. Without noise (δ = 0) all weights
-    /// of a noise column are 1/N, and with K = 1 there are none.
+    /// The in-cluster keys, which [`Horizon::lambda`] counts and [`Horizon::other_breaks`] leaves out, by the same
+    /// inequality of the means: key i breaks the column at $\theta'$ iff $\theta'\sigma g_i - \ell$ exceeds the
+    /// logarithm of the sum of the $N - 1$ others, at least $\ln(N-1)$ plus the mean of their exponents; the difference
+    /// is normal with variance at most $\sigma^2(\theta'^2 + v)$. In a noise column all these comparisons are linear in
+    /// $\theta'$, so the worst $\theta'$ is one of the two ends: twice the bound at $\theta$ covers the interval. In a
+    /// signal column $\theta' = 1$ is the worst already. Without noise (δ = 0) all weights of a noise column are 1/N,
+    /// and with K = 1 there are none.
     ///
     /// ```
     /// use attnlab_aot::theory::Horizon;

@@ -10,8 +10,7 @@ const NARROW: f64 = 0.01;
 const TOL: f64 = 1e-8;
 /// The normal density underflows beyond this.
 const END: f64 = 39.0;
-/// Distance from the mean, in standard deviations, beyond which a sum stays with probability below 1e-18
-/// (Chebyshev).
+/// Distance from the mean, in standard deviations, beyond which a sum stays with probability below 1e-18 (Chebyshev).
 const SURELY: f64 = 1e9;
 
 /// A noise column with $|e_{j,k}| = \sigma$ at θ.

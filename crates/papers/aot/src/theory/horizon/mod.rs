@@ -25,9 +25,8 @@
 //!    = n \int \phi(x) \, \mathbb P\left( S + B \le c_x, \ g_i \le x \ \forall i \ge 2 \right) dx,
 //!    \qquad c_x = e^{s x - \ell}. $$
 //!
-//! Both forms are exact for every $\tau \in (0, 1)$. The first is what
-//! [`rare_event`](crate::rare_event) averages. The second is evaluated here:
-//! $S + B \le c_x$ forces $g_i \le x - \ell/s$, so with $y = \min(x, x - \ell/s)$
+//! Both forms are exact for every $\tau \in (0, 1)$. The first is what [`rare_event`](crate::rare_event) averages. The
+//! second is evaluated here: $S + B \le c_x$ forces $g_i \le x - \ell/s$, so with $y = \min(x, x - \ell/s)$
 //!
 //! $$ P(\sigma) = n \int \phi(x) \, \Phi(y)^{n-1} \, \mathbb P\left( S_y + B \le c_x \right) dx, $$
 //!
@@ -39,11 +38,10 @@
 //!
 //! $$ \Lambda(\theta) = N (K-1) \, \mathbb E_{\sigma^2 = \delta^2\chi^2_p} P(\sigma) $$
 //!
-//! is the expected number of broken columns. Columns share the $a_i$ but are independent given
-//! them, and each is rarely broken: their number is Poisson to a good approximation and the pattern
-//! holds at $\theta$ with probability $\exp(-\Lambda(\theta))$. A largest weight that is above
-//! $\tau$ at $\theta$ stays above it for larger $\theta$, so breaking at *some* layer up to $l$ is
-//! breaking at layer $l$: no union over layers.
+//! is the expected number of broken columns. Columns share the $a_i$ but are independent given them, and each is rarely
+//! broken: their number is Poisson to a good approximation and the pattern holds at $\theta$ with probability
+//! $\exp(-\Lambda(\theta))$. A largest weight that is above $\tau$ at $\theta$ stays above it for larger $\theta$, so
+//! breaking at *some* layer up to $l$ is breaking at layer $l$: no union over layers.
 //!
 //! # Accuracy
 //! Against simulation of the exact form above (20 000 draws; N from 200 to 200 000, n from 10 to
@@ -59,11 +57,10 @@
 //!
 //! $$ \theta_{crit} \, \delta \sqrt p \to (2 - \sqrt 2) \sqrt{\ln N} \approx 0.586 \sqrt{\ln N}. $$
 //!
-//! With $K = N^\kappa$ the constant is $2 - \sqrt{2 + 2\kappa}$ while the in-cluster sum
-//! $N^{1 - \kappa + b^2/2}$ outweighs the $N$ noise scores, that is up to $\kappa = 1/8$, and
-//! $1/2$ from there on. Convergence is slow: the constant at finite $N$ is larger by some tenths.
-//! At $\delta = c\sqrt{\ln N/p}$ the horizon is thus about $\ln(0.586/c)/\ln(1+\eta\tau)$ updates,
-//! whatever $N$.
+//! With $K = N^\kappa$ the constant is $2 - \sqrt{2 + 2\kappa}$ while the in-cluster sum $N^{1 - \kappa + b^2/2}$
+//! outweighs the $N$ noise scores, that is up to $\kappa = 1/8$, and $1/2$ from there on. Convergence is slow: the
+//! constant at finite $N$ is larger by some tenths. At $\delta = c\sqrt{\ln N/p}$ the horizon is thus about
+//! $\ln(0.586/c)/\ln(1+\eta\tau)$ updates, whatever $N$.
 
 mod bounds;
 mod column;
@@ -183,8 +180,7 @@ impl Horizon {
         if self.delta == 0.0 {
             return if self.equal_weights_break() { 1.0 } else { signal };
         }
-        let bound = |sigma| Column::new(self, theta, sigma).breaks_at_least();
-        let each = self.average(bound).min(1.0);
+        let each = self.average(|sigma| Column::new(self, theta, sigma).breaks_at_least()).min(1.0);
         signal.max(-(self.clusters as f64 * (-each).ln_1p()).exp_m1())
     }
 
@@ -218,8 +214,7 @@ impl Horizon {
     /// # Errors
     /// When `probability` is not in (0, 1), or no θ reaches it.
     pub fn theta(&self, probability: f64) -> Result<f64> {
-        let open_unit = probability > 0.0 && probability < 1.0;
-        require(open_unit, "probability", probability, "must be a number in (0, 1)")?;
+        require(probability > 0.0 && probability < 1.0, "probability", probability, "must be a number in (0, 1)")?;
         let target = -(-probability).ln_1p();
         let excess = |u: f64| (self.lambda(u.exp()) / target).ln().max(-1e3);
         let ln_sigma = self.typical_sigma().ln();
@@ -252,17 +247,15 @@ impl Horizon {
         Ok(root(excess, (low, at_low), (high, at_high)).exp())
     }
 
-    /// The number of updates that are exact before the pattern breaks, where it breaks at the θ
-    /// that [`Horizon::theta`] gives for `probability`: updates 0, 1, .. use
-    /// $\theta_l = (1+\eta\tau)^l$, so $\lceil \ln\theta / \ln(1+\eta\tau) \rceil$ of them come
-    /// before θ is reached.
+    /// The number of updates that are exact before the pattern breaks, where it breaks at the θ that [`Horizon::theta`]
+    /// gives for `probability`: updates 0, 1, .. use $\theta_l = (1+\eta\tau)^l$, so
+    /// $\lceil \ln\theta / \ln(1+\eta\tau) \rceil$ of them come before θ is reached.
     ///
     /// # Errors
     /// As [`Horizon::theta`], and when `eta` is not positive.
     pub fn exact_updates(&self, eta: f64, probability: f64) -> Result<u64> {
         positive("eta", eta)?;
-        let theta = self.theta(probability)?;
-        Ok((theta.ln() / (eta * self.tau).ln_1p()).ceil().max(0.0) as u64)
+        Ok((self.theta(probability)?.ln() / (eta * self.tau).ln_1p()).ceil().max(0.0) as u64)
     }
 
     /// $\ln(\tau/(1-\tau))$.
@@ -311,8 +304,7 @@ impl Horizon {
         while low > 0.0 && ln_term(low).max(ln_term(low + STEP)) > best - NEGLIGIBLE {
             low -= STEP;
         }
-        let integrand = |r: f64| ln_chi_density(p, r).exp() * f(self.delta * r);
-        integrate(integrand, low.max(0.0), high, 4.0 * STEP, AVERAGE_TOL)
+        integrate(|r| ln_chi_density(p, r).exp() * f(self.delta * r), low.max(0.0), high, 4.0 * STEP, AVERAGE_TOL)
     }
 }
 

@@ -53,8 +53,7 @@ fn the_quantiles_of_the_audit() {
 fn theta_inverts_lambda_and_scales_with_delta() {
     let full = law(1000, 4, 200, 0.7);
     for probability in [1e-6, 0.01, 0.5, 0.999] {
-        let theta = full.theta(probability).unwrap();
-        let back = -(-full.lambda(theta)).exp_m1();
+        let back = -(-full.lambda(full.theta(probability).unwrap())).exp_m1();
         assert!((back / probability - 1.0).abs() < 1e-6, "{probability} {back}");
     }
     // θ enters through θδ, up to the self and noise scores: the audit's 10.42, 5.21, 2.61.
@@ -88,8 +87,7 @@ fn extreme_parameters_give_numbers() {
     let loud = Horizon::new(100, 2, 50, 3.0, 0.55).unwrap();
     assert!(loud.lambda(1.0).is_finite() && loud.lambda(1e6).is_finite());
     // Each token its own cluster.
-    let alone = Horizon::new(10, 10, 50, 0.1, 0.55).unwrap();
-    assert!(alone.theta(0.5).unwrap().is_finite());
+    assert!(Horizon::new(10, 10, 50, 0.1, 0.55).unwrap().theta(0.5).unwrap().is_finite());
     for x in [1e-8, 1e-3, 1.0, 1e3, 1e8] {
         let lambda = million.lambda(x);
         assert!((0.0..=million.noise_columns() * 1.0001).contains(&lambda), "{x} {lambda}");
@@ -110,8 +108,7 @@ fn bad_parameters_are_named() {
     let message = law.theta(0.5).unwrap_err().to_string();
     assert!(message.contains("equal weights"), "{message}");
     // Two columns of two tokens cannot be broken with near certainty.
-    let two = Horizon::new(2, 2, 5, 0.1, 0.9).unwrap();
-    assert!(two.theta(0.999).is_err());
+    assert!(Horizon::new(2, 2, 5, 0.1, 0.9).unwrap().theta(0.999).is_err());
 }
 
 #[test]
@@ -122,8 +119,7 @@ fn the_other_breaks_vanish_in_the_papers_regime() {
     // Where the signal's own columns break, the bound says so.
     assert!(law(2000, 2, 30, 0.55).other_breaks(1.0).signal_columns > 1.0);
     // Where the noise attends to itself, too: σ² = 16 > ln N + ...
-    let loud = Horizon::new(100, 2, 64, 0.5, 0.55).unwrap();
-    assert!(loud.other_breaks(1.0).own_score > 1.0);
+    assert!(Horizon::new(100, 2, 64, 0.5, 0.55).unwrap().other_breaks(1.0).own_score > 1.0);
 }
 
 /// Signal columns alone, against a midpoint sum of step 1e-3 in Python (math.erfc, the cumulated density of χ_p), and
