@@ -101,7 +101,8 @@ fn first_of_all(mixture: &Mixture, tau: f64, rate: f64, streams: &Streams) -> Re
 fn first_of_sample(mixture: &Mixture, columns: usize, tau: f64, rate: f64, streams: &Streams) -> Result<Option<Found>> {
     let cluster = mixture.cluster(0);
     let outside = cluster.end..mixture.tokens();
-    let chosen: Vec<usize> = outside.step_by((outside.len() / columns).max(1)).take(columns).collect();
+    let step = (outside.len() / columns).max(1);
+    let chosen: Vec<usize> = outside.step_by(step).take(columns).collect();
     if chosen.is_empty() {
         return Ok(None); // one cluster: there are no noise columns
     }
