@@ -40,9 +40,7 @@ impl ImageBatches<'_> {
     /// [`Error::Invalid`] for a data set without images, or count = 0.
     pub fn training(&self, streams: &Streams, first: u64, count: usize) -> Result<ImageBatch> {
         let images = self.images.count() as u64;
-        require(images > 0, "images", images, "must be at least one")?;
-        require(count > 0, "count", count, "must be a whole number >= 1")?;
-        let sequences = first..first.saturating_add(count as u64);
+        require(images > 0 && count > 0, "images", 0, "must be at least one")?;
         let mut order = (u64::MAX, vec![]);
         let place = |i: u64| {
             let epoch = i / images;
@@ -51,7 +49,7 @@ impl ImageBatches<'_> {
             }
             (epoch, order.1[(i % images) as usize])
         };
-        let places: Vec<(u64, usize)> = sequences.map(place).collect();
+        let places: Vec<(u64, usize)> = (first..first.saturating_add(count as u64)).map(place).collect();
         self.batch(streams, &places)
     }
 
@@ -67,7 +65,7 @@ impl ImageBatches<'_> {
     fn batch(&self, streams: &Streams, places: &[(u64, usize)]) -> Result<ImageBatch> {
         let make = |(epoch, index): &(u64, usize)| self.tokens(streams, *epoch, *index);
         let made: Vec<Array2<f32>> = places.par_iter().map(make).collect::<Result<_>>()?;
-        let Some(first) = made.first() else { return Err(Error::invalid("images", 0, "must be at least one")) };
+        let first = made.first().ok_or_else(|| Error::invalid("images", 0, "must be at least one"))?;
         let (length, tokens) = first.dim();
         let mut batch = Array3::zeros((made.len(), tokens, length));
         for ((mut to, from), (_, index)) in batch.axis_iter_mut(Axis(0)).zip(&made).zip(places) {
@@ -77,13 +75,11 @@ impl ImageBatches<'_> {
             }
             to.assign(&from.t());
         }
-        let labels = places.iter().map(|(_, index)| self.images.labels()[*index]);
-        Ok(ImageBatch { tokens: batch, labels: labels.collect() })
+        Ok(ImageBatch { tokens: batch, labels: places.iter().map(|(_, index)| self.images.labels()[*index]).collect() })
     }
 
     fn tokens(&self, streams: &Streams, epoch: u64, index: usize) -> Result<Array2<f32>> {
-        let image = self.images.image(index)?;
-        let image = self.augmentation.apply(&image, streams, epoch, index as u64)?;
+        let image = self.augmentation.apply(&self.images.image(index)?, streams, epoch, index as u64)?;
         patches(image.intensities().view(), self.patch, self.order)
     }
 }

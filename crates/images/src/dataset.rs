@@ -1,14 +1,14 @@
 //! Data sets of labelled images.
 
 use crate::image::Image;
-use attnlab_core::error::{Error, Result, require};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use ndarray::{Array2, Array4, Axis, s};
 use rayon::prelude::*;
 
 /// Images with a class each. Reading an image must not depend on the images read before.
 pub trait LabelledImages: Send + Sync {
-    /// Returns the names of the classes; label c is the class with name number c. Readers refuse a
-    /// class without images; a part of a data set may have one.
+    /// Returns the names of the classes; label c is the class with name number c. Readers refuse a class without images; a
+    /// part of a data set may have one.
     fn class_names(&self) -> &[String];
 
     /// Returns the labels of all images, in their order.
@@ -38,6 +38,15 @@ pub(crate) enum Numbers {
     Floats(Array4<f32>),
 }
 
+impl Numbers {
+    fn dim(&self) -> (usize, usize, usize, usize) {
+        match self {
+            Numbers::Bytes(images) => images.dim(),
+            Numbers::Floats(images) => images.dim(),
+        }
+    }
+}
+
 /// Images of one size, in memory.
 #[derive(Clone, Debug)]
 pub struct StoredImages {
@@ -62,40 +71,25 @@ impl StoredImages {
     /// # Errors
     /// As [`StoredImages::from_bytes`]; a number that is not finite.
     pub fn from_floats(images: Array4<f32>, labels: Vec<usize>, class_names: Option<Vec<String>>) -> Result<Self> {
-        let wrong = images.indexed_iter().find(|(_, x)| !x.is_finite());
-        if let Some(((i, c, y, x), value)) = wrong {
-            let name = format!("pixel[{c}, {y}, {x}] of image {i}");
-            return Err(Error::invalid(name, value, "must be a finite number"));
+        if let Some(((i, c, y, x), value)) = images.indexed_iter().find(|(_, x)| !x.is_finite()) {
+            return Err(Error::invalid(format!("pixel[{c}, {y}, {x}] of image {i}"), value, "must be a finite number"));
         }
         Self::new(Numbers::Floats(images), labels, class_names)
     }
 
     pub(crate) fn new(numbers: Numbers, labels: Vec<usize>, class_names: Option<Vec<String>>) -> Result<Self> {
-        let (count, channels, height, width) = match &numbers {
-            Numbers::Bytes(images) => images.dim(),
-            Numbers::Floats(images) => images.dim(),
-        };
-        if !matches!(channels, 1 | 3) || height == 0 || width == 0 {
-            return Err(Error::shape(
-                "images",
-                (count, channels, height, width),
-                "(images, channels, height, width) with 1 or 3 channels and no side of 0",
-            ));
-        }
-        if labels.len() != count {
-            let requirement = format!("must be as many as the images, {count}");
-            return Err(Error::invalid("labels", labels.len(), requirement));
-        }
+        let (count, channels, height, width) = numbers.dim();
+        let fits = matches!(channels, 1 | 3) && height > 0 && width > 0;
+        let expected = "(images, channels, height, width) with 1 or 3 channels and no side of 0";
+        require_shape(fits, "images", numbers.dim(), expected)?;
+        require(labels.len() == count, "labels", labels.len(), format!("must be as many as the images, {count}"))?;
         let class_names = check_classes(&labels, class_names)?;
         Ok(StoredImages { numbers, labels, class_names })
     }
 
     /// Returns (channels, height, width) of every image.
     pub fn dim(&self) -> (usize, usize, usize) {
-        let (_, channels, height, width) = match &self.numbers {
-            Numbers::Bytes(images) => images.dim(),
-            Numbers::Floats(images) => images.dim(),
-        };
+        let (_, channels, height, width) = self.numbers.dim();
         (channels, height, width)
     }
 }
@@ -162,8 +156,7 @@ impl LabelledImages for ImageSubset<'_> {
 /// An image that cannot be read; [`Error::Shape`] for one of another size than the first.
 pub fn flattened(images: &dyn LabelledImages) -> Result<Array2<f32>> {
     let first = images.image(0)?.dim();
-    let length = first.0 * first.1 * first.2;
-    let mut rows = Array2::zeros((images.count(), length));
+    let mut rows = Array2::zeros((images.count(), first.0 * first.1 * first.2));
     rows.axis_iter_mut(Axis(0)).into_par_iter().enumerate().try_for_each(|(i, mut row)| {
         let image = images.image(i)?;
         if image.dim() != first {
@@ -180,11 +173,7 @@ pub fn flattened(images: &dyn LabelledImages) -> Result<Array2<f32>> {
 
 /// Refuses an index out of range.
 pub(crate) fn check_index(index: usize, count: usize) -> Result<()> {
-    if index < count {
-        return Ok(());
-    }
-    let requirement = format!("must be below the number of images, {count}");
-    Err(Error::invalid("index", index, requirement))
+    require(index < count, "index", index, format!("must be below the number of images, {count}"))
 }
 
 /// Refuses a label without a class.
@@ -192,14 +181,13 @@ pub(crate) fn check_label(label: usize, classes: usize) -> Result<()> {
     if label < classes {
         return Ok(());
     }
-    let requirement = format!("must be below the number of classes, {classes}");
-    Err(Error::invalid("label", label, requirement))
+    Err(Error::invalid("label", label, format!("must be below the number of classes, {classes}")))
 }
 
 /// Refuses labels without a name and classes without images; returns the names. Since every class has an image, the
 /// number of classes is at most the number of labels, whatever a file says.
 pub(crate) fn check_classes(labels: &[usize], names: Option<Vec<String>>) -> Result<Vec<String>> {
-    let Some(most) = labels.iter().max() else { return Err(Error::invalid("images", 0, "must be at least one")) };
+    let most = labels.iter().max().ok_or_else(|| Error::invalid("images", 0, "must be at least one"))?;
     let classes = names.as_ref().map_or(labels.len(), Vec::len);
     if *most >= classes {
         let requirement = match names {
@@ -211,11 +199,9 @@ pub(crate) fn check_classes(labels: &[usize], names: Option<Vec<String>>) -> Res
         return Err(Error::invalid("label", most, requirement));
     }
     let classes = names.as_ref().map_or(most + 1, Vec::len);
-    if classes > labels.len() {
-        let requirement =
-            format!("must be at most the number of images, {}; every class must have one. Add images", labels.len());
-        return Err(Error::invalid("classes", classes, requirement));
-    }
+    let requirement =
+        format!("must be at most the number of images, {}; every class must have one. Add images", labels.len());
+    require(classes <= labels.len(), "classes", classes, requirement)?;
     let mut counts = vec![0_usize; classes];
     for label in labels {
         counts[*label] += 1;
@@ -223,8 +209,7 @@ pub(crate) fn check_classes(labels: &[usize], names: Option<Vec<String>>) -> Res
     let names = names.unwrap_or_else(|| (0..classes).map(|c| c.to_string()).collect());
     if let Some(empty) = counts.iter().position(|count| *count == 0) {
         let name = format!("images of class '{}'", names[empty]);
-        let requirement = "must be at least one. Add images, or number the classes without it";
-        return Err(Error::invalid(name, 0, requirement));
+        return Err(Error::invalid(name, 0, "must be at least one. Add images, or number the classes without it"));
     }
     Ok(names)
 }

@@ -7,7 +7,7 @@
 
 use crate::files::{content, in_file, read_whole};
 use crate::image::Image;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use ndarray::Array3;
 use std::io::Cursor;
 use std::path::Path;
@@ -31,8 +31,7 @@ pub const MAX_EXPANSION: u64 = 2048;
 /// [`Error::Io`] for a file that cannot be read; [`Error::Content`] for one that is larger than [`MAX_FILE_BYTES`], or as
 /// [`decode`].
 pub fn read(path: &Path) -> Result<Image> {
-    let bytes = read_whole(path, MAX_FILE_BYTES)?;
-    decode(&bytes).map_err(|e| in_file(path, e))
+    decode(&read_whole(path, MAX_FILE_BYTES)?).map_err(|e| in_file(path, e))
 }
 
 /// Decodes a JPEG or PNG image, which is recognised by its first bytes.
@@ -77,7 +76,10 @@ fn decode_jpeg(bytes: &[u8]) -> Result<Image> {
     };
     let channels = colours.num_components();
     check_size(width as u64, height as u64, 8 * channels, bytes)?;
-    if !ends(bytes) {
+    // The decoder takes a file that is cut short, and fills what is missing with grey: the end (ff d9) must be there after
+    // the last start of a scan (ff da).
+    let last = |marker: u8| bytes.windows(2).rposition(|pair| pair == [0xff, marker]);
+    if last(0xd9) <= last(0xda) {
         return Err(not_whole("it has no end"));
     }
     decoder.set_options(options.jpeg_set_out_colorspace(colours));
@@ -118,27 +120,15 @@ fn not_whole(reason: impl std::fmt::Display) -> Error {
 /// Refuses a size that is too large, by itself or for the bytes that encode it in so many bits for each pixel.
 fn check_size(width: u64, height: u64, bits: usize, bytes: &[u8]) -> Result<()> {
     let (pixels, size) = (width * height, format!("{width} x {height}"));
-    if pixels > MAX_PIXELS {
-        let requirement = format!("must have at most {MAX_PIXELS} pixels. Resize the image");
-        return Err(Error::invalid("size", size, requirement));
-    }
+    require(pixels <= MAX_PIXELS, "size", &size, format!("must have at most {MAX_PIXELS} pixels. Resize the image"))?;
+    let requirement = format!(
+        "must be at most {MAX_EXPANSION} times the {} bytes that encode it; no encoder compresses more. Write the image \
+         again",
+        bytes.len()
+    );
     // With at most 2^26 pixels and 64 bits for each the product is at most 2^32.
-    if pixels * bits as u64 / 8 > MAX_EXPANSION.saturating_mul(bytes.len() as u64) {
-        let requirement = format!(
-            "must be at most {MAX_EXPANSION} times the {} bytes that encode it; no encoder compresses more. Write the \
-             image again",
-            bytes.len()
-        );
-        return Err(Error::invalid("size", size, requirement));
-    }
-    Ok(())
-}
-
-/// Returns `true` if a JPEG file has its end (ff d9) after the last start of a scan (ff da). The decoder takes a file that
-/// is cut short, and fills what is missing with grey.
-fn ends(bytes: &[u8]) -> bool {
-    let last = |marker: u8| bytes.windows(2).rposition(|pair| pair == [0xff, marker]);
-    last(0xd9) > last(0xda)
+    let announced = pixels * bits as u64 / 8;
+    require(announced <= MAX_EXPANSION.saturating_mul(bytes.len() as u64), "size", size, requirement)
 }
 
 /// Lays pixels of `channels` colours and an opacity over white.
@@ -146,11 +136,7 @@ fn over_white(levels: &[u8], channels: usize) -> Vec<u8> {
     let mut made = Vec::with_capacity(levels.len() / (channels + 1) * channels);
     for pixel in levels.chunks_exact(channels + 1) {
         let (alpha, colours) = (u32::from(pixel[channels]), &pixel[..channels]);
-        let blend = |c: &u8| {
-            let sum = alpha * u32::from(*c) + (255 - alpha) * 255;
-            ((sum + 127) / 255) as u8
-        };
-        made.extend(colours.iter().map(blend));
+        made.extend(colours.iter().map(|c| ((alpha * u32::from(*c) + (255 - alpha) * 255 + 127) / 255) as u8));
     }
     made
 }

@@ -18,6 +18,11 @@ pub(crate) fn content(path: &Path, problem: impl Into<String>) -> Error {
     Error::Content { path: path.to_path_buf(), problem: problem.into() }
 }
 
+/// Accepts a file whose content `holds` what it must.
+pub(crate) fn require_content(holds: bool, path: &Path, problem: impl Into<String>) -> Result<()> {
+    if holds { Ok(()) } else { Err(content(path, problem)) }
+}
+
 /// Moves an error about a value into the file that has it.
 pub(crate) fn in_file(path: &Path, error: Error) -> Error {
     match error {
@@ -38,10 +43,8 @@ pub(crate) fn unreadable(path: &Path, source: std::io::Error) -> Error {
 
 /// Returns the paths in a folder, sorted by name.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut paths = vec![];
-    for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, e))? {
-        paths.push(entry.map_err(|e| unreadable(folder, e))?.path());
-    }
+    let paths = |list: std::fs::ReadDir| list.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).and_then(paths).map_err(|e| unreadable(folder, e))?;
     paths.sort();
     Ok(paths)
 }
@@ -51,8 +54,7 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// A path that does not exist, or a link that leads nowhere.
 pub(crate) fn is_folder(path: &Path) -> Result<bool> {
-    let metadata = std::fs::metadata(path).map_err(|e| unreadable(path, e))?;
-    Ok(metadata.is_dir())
+    Ok(std::fs::metadata(path).map_err(|e| unreadable(path, e))?.is_dir())
 }
 
 /// Opens a regular file; returns its length in bytes.
@@ -61,23 +63,17 @@ pub(crate) fn is_folder(path: &Path) -> Result<bool> {
 /// A path that is no regular file: reading a pipe or a device may never end.
 pub(crate) fn open_file(path: &Path) -> Result<(File, u64)> {
     let metadata = std::fs::metadata(path).map_err(|e| unreadable(path, e))?;
-    if !metadata.is_file() {
-        return Err(content(path, "kind = pipe, socket or device: must be a regular file. Give a file"));
-    }
-    let file = input::open(KIND, path).map_err(|e| unreadable(path, e))?;
-    Ok((file, metadata.len()))
+    require_content(metadata.is_file(), path, "kind = pipe, socket or device: must be a regular file. Give a file")?;
+    Ok((input::open(KIND, path).map_err(|e| unreadable(path, e))?, metadata.len()))
 }
 
 /// Reads a whole regular file of at most `most` bytes.
 pub(crate) fn read_whole(path: &Path, most: u64) -> Result<Vec<u8>> {
     let (file, length) = open_file(path)?;
-    if length > most {
-        let problem = format!("bytes = {length}: must be at most {most}. Give a file of this kind");
-        return Err(content(path, problem));
-    }
+    let problem = format!("bytes = {length}: must be at most {most}. Give a file of this kind");
+    require_content(length <= most, path, problem)?;
     let mut bytes = vec![];
-    let read = file.take(most).read_to_end(&mut bytes);
-    read.map_err(|e| unreadable(path, e))?;
+    file.take(most).read_to_end(&mut bytes).map_err(|e| unreadable(path, e))?;
     Ok(bytes)
 }
 
@@ -117,35 +113,24 @@ impl Source {
 
     /// Reads exactly `count` bytes, which the file announces as `name`. Memory grows with the bytes that arrive.
     pub(crate) fn exactly(&mut self, name: &str, count: u64) -> Result<Vec<u8>> {
-        if count > self.bound {
-            let problem = format!(
-                "{name} = {count} bytes: must be at most {}, by the length of the file. Fetch the file again",
-                self.bound
-            );
-            return Err(content(&self.path, problem));
-        }
+        let bound = self.bound;
+        let problem =
+            format!("{name} = {count} bytes: must be at most {bound}, by the length of the file. Fetch the file again");
+        require_content(count <= bound, &self.path, problem)?;
         let mut bytes = vec![];
         let read = (&mut self.reader).take(count).read_to_end(&mut bytes);
         read.map_err(|e| self.broken(&e))?;
-        if bytes.len() as u64 != count {
-            let problem = format!(
-                "{name} = {count} bytes: must be in the file; it ends after {}. Fetch the file again",
-                bytes.len()
-            );
-            return Err(content(&self.path, problem));
-        }
+        let there = bytes.len();
+        let problem =
+            format!("{name} = {count} bytes: must be in the file; it ends after {there}. Fetch the file again");
+        require_content(there as u64 == count, &self.path, problem)?;
         Ok(bytes)
     }
 
     /// Refuses bytes after the last that was read.
     pub(crate) fn end(&mut self) -> Result<()> {
-        match self.head(1)?.is_empty() {
-            true => Ok(()),
-            false => Err(content(
-                &self.path,
-                "data = longer than announced: must end where the header says. Fetch the file again",
-            )),
-        }
+        let problem = "data = longer than announced: must end where the header says. Fetch the file again";
+        require_content(self.head(1)?.is_empty(), &self.path, problem)
     }
 
     /// Returns a reader of at most `most` bytes.
@@ -154,8 +139,7 @@ impl Source {
     }
 
     fn broken(&self, error: &std::io::Error) -> Error {
-        let problem = format!("data = broken: must be whole ({error}). Fetch the file again");
-        content(&self.path, problem)
+        content(&self.path, format!("data = broken: must be whole ({error}). Fetch the file again"))
     }
 }
 

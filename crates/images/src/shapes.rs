@@ -2,7 +2,7 @@
 
 use crate::dataset::{LabelledImages, StoredImages};
 use crate::image::Image;
-use attnlab_core::error::{Error, Result, positive, require};
+use attnlab_core::error::{Result, positive, require};
 use attnlab_core::rng::Streams;
 use ndarray::{Array2, Array4, ArrayViewMut2, Axis};
 use rand::RngExt;
@@ -41,19 +41,15 @@ impl ShapeLaw {
     /// Refuses a law that cannot be drawn.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the number, its value and what is allowed.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) with the number, its value and what is allowed.
     pub fn validate(&self) -> Result<()> {
         require(self.side >= 8, "side", self.side, "must be at least 8")?;
-        if !(2..=SHAPES.len()).contains(&self.classes) {
-            let allowed = format!("must be from 2 to {}", SHAPES.len());
-            return Err(Error::invalid("classes", self.classes, allowed));
-        }
+        let allowed = format!("must be from 2 to {}", SHAPES.len());
+        require((2..=SHAPES.len()).contains(&self.classes), "classes", self.classes, allowed)?;
         require(self.size > 0.0 && self.size <= 0.6, "size", self.size, "must be a number in (0, 0.6]")?;
         positive("contrast", self.contrast)?;
-        match self.noise >= 0.0 && self.noise.is_finite() {
-            true => Ok(()),
-            false => Err(Error::invalid("noise", self.noise, "must be a number >= 0")),
-        }
+        let noise = self.noise;
+        require(noise >= 0.0 && noise.is_finite(), "noise", noise, "must be a number >= 0")
     }
 
     /// Draws `count` images. Image i has label i modulo the number of classes, and is a function of the streams and of i.
@@ -74,21 +70,16 @@ impl ShapeLaw {
     /// ```
     pub fn draw(&self, count: usize, streams: &Streams) -> Result<DrawnShapes> {
         self.validate()?;
-        if count < self.classes {
-            let allowed = format!("must be at least classes = {}", self.classes);
-            return Err(Error::invalid("images", count, allowed));
-        }
+        require(count >= self.classes, "images", count, format!("must be at least classes = {}", self.classes))?;
         let mut pixels = Array4::zeros((count, 1, self.side, self.side));
         let masks = pixels.axis_iter_mut(Axis(0)).into_par_iter().enumerate();
         let masks = masks.map(|(i, mut image)| {
-            let streams = streams.child("shape", i as u64);
-            self.draw_image(i % self.classes, image.index_axis_mut(Axis(0), 0), &streams)
+            self.draw_image(i % self.classes, image.index_axis_mut(Axis(0), 0), &streams.child("shape", i as u64))
         });
         let masks = masks.collect();
         let labels = (0..count).map(|i| i % self.classes).collect();
         let names = SHAPES[..self.classes].iter().map(ToString::to_string);
-        let images = StoredImages::from_bytes(pixels, labels, Some(names.collect()))?;
-        Ok(DrawnShapes { images, masks })
+        Ok(DrawnShapes { images: StoredImages::from_bytes(pixels, labels, Some(names.collect()))?, masks })
     }
 
     fn draw_image(&self, class: usize, mut image: ArrayViewMut2<u8>, streams: &Streams) -> Array2<bool> {
@@ -100,15 +91,13 @@ impl ShapeLaw {
         let mut coordinate = || reach + (side - 2.0 * reach) * place.random::<f64>();
         let (x, y) = (coordinate(), coordinate());
         let mask = Array2::from_shape_fn((self.side, self.side), |(i, j)| {
-            let along = |pixel: usize, centre: f64| (pixel as f64 + 0.5 - centre) / half;
-            inside(class, along(j, x), along(i, y))
+            inside(class, (j as f64 + 0.5 - x) / half, (i as f64 + 0.5 - y) / half)
         });
         let mut noise = streams.part("noise", 0);
         for (pixel, lit) in image.iter_mut().zip(&mask) {
             let shape = if *lit { self.contrast } else { 0.0 };
             let normal: f64 = StandardNormal.sample(&mut noise);
-            let intensity = BACKGROUND + shape + self.noise * normal;
-            *pixel = (255.0 * intensity).round().clamp(0.0, 255.0) as u8;
+            *pixel = (255.0 * (BACKGROUND + shape + self.noise * normal)).round().clamp(0.0, 255.0) as u8;
         }
         mask
     }
@@ -171,8 +160,7 @@ mod tests {
         let law = ShapeLaw { side: 200, classes: 6, size: 0.3, contrast: 0.5, noise: 0.0 };
         let drawn = law.draw(24, &Streams::new(1, "t", 0, 0)).unwrap();
         for i in 0..24 {
-            let mask = drawn.mask(i).unwrap();
-            let area = mask.iter().filter(|m| **m).count() as f64;
+            let area = drawn.mask(i).unwrap().iter().filter(|m| **m).count() as f64;
             assert!((area / 3600.0 - 1.0).abs() < 0.02, "{}: {area}", SHAPES[i % 6]);
         }
         assert!(drawn.mask(24).is_none());
@@ -185,9 +173,8 @@ mod tests {
         let (few, many) = (law.draw(3, &streams).unwrap(), law.draw(9, &streams).unwrap());
         assert_eq!(few.image(2).unwrap().intensities(), many.image(2).unwrap().intensities());
         let image = few.image(0).unwrap().intensities();
-        let mask = few.mask(0).unwrap();
-        let outside: Vec<f64> =
-            image.iter().zip(mask).filter(|(_, m)| !**m).map(|(x, _)| f64::from(*x) - BACKGROUND).collect();
+        let outside = image.iter().zip(few.mask(0).unwrap()).filter(|(_, m)| !**m);
+        let outside: Vec<f64> = outside.map(|(x, _)| f64::from(*x) - BACKGROUND).collect();
         let square = outside.iter().map(|x| x * x).sum::<f64>() / outside.len() as f64;
         assert!((square.sqrt() / 0.05 - 1.0).abs() < 0.05, "{square}");
     }

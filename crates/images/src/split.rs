@@ -1,7 +1,7 @@
 //! Parts of a data set, and the order of its images in an epoch.
 
 use crate::dataset::{check_index, check_label};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::rng::{Generator, Streams};
 use rand::RngExt;
 
@@ -21,8 +21,8 @@ pub struct Partition {
 /// others. Which they are is drawn from `streams`, for every class on its own.
 ///
 /// # Errors
-/// [`Error::Invalid`] for shares outside [0, 1) or that leave nothing to train on; a label without a class; a class too
-/// small to have an image in every part whose share is not 0.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for shares outside [0, 1) or that leave nothing to train on; a label
+/// without a class; a class too small to have an image in every part whose share is not 0.
 pub fn stratified(
     labels: &[usize],
     class_names: &[String],
@@ -31,14 +31,10 @@ pub fn stratified(
     streams: &Streams,
 ) -> Result<Partition> {
     for (name, share) in [("validation", validation), ("test", test)] {
-        if !(0.0..1.0).contains(&share) {
-            return Err(Error::invalid(name, share, "must be a number in [0, 1)"));
-        }
+        require((0.0..1.0).contains(&share), name, share, "must be a number in [0, 1)")?;
     }
-    if validation + test >= 1.0 {
-        let requirement = "must be below 1; the training part gets the rest";
-        return Err(Error::invalid("validation + test", validation + test, requirement));
-    }
+    let both = validation + test;
+    require(both < 1.0, "validation + test", both, "must be below 1; the training part gets the rest")?;
     let mut classes = vec![vec![]; class_names.len()];
     for (i, label) in labels.iter().enumerate() {
         check_label(*label, classes.len())?;
@@ -49,14 +45,12 @@ pub fn stratified(
         let count = |share: f64| (share * class.len() as f64).round_ties_even() as usize;
         let (held, tested) = (count(validation), count(test));
         let empty = |share: f64, count: usize| share > 0.0 && count == 0;
-        if empty(validation, held) || empty(test, tested) || held + tested >= class.len() {
-            let name = format!("images of class '{}'", class_names[c]);
-            let requirement = format!(
-                "must be enough for one in every part; validation gets {held}, test {tested}. Write larger shares, or \
-                 leave out the class"
-            );
-            return Err(Error::invalid(name, class.len(), requirement));
-        }
+        let requirement = format!(
+            "must be enough for one in every part; validation gets {held}, test {tested}. Write larger shares, or leave \
+             out the class"
+        );
+        let enough = !empty(validation, held) && !empty(test, tested) && held + tested < class.len();
+        require(enough, format!("images of class '{}'", class_names[c]), class.len(), requirement)?;
         shuffle(&mut class, &mut streams.part("split", c as u64));
         parts.test.extend(&class[..tested]);
         parts.validation.extend(&class[tested..tested + held]);
@@ -71,7 +65,7 @@ pub fn stratified(
 /// Counts the images of each of `classes` classes among some images.
 ///
 /// # Errors
-/// [`Error::Invalid`] for an index without a label, or a label without a class.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for an index without a label, or a label without a class.
 pub fn counts(labels: &[usize], indices: &[usize], classes: usize) -> Result<Vec<usize>> {
     let mut counts = vec![0; classes];
     for index in indices {

@@ -2,7 +2,7 @@
 
 use crate::dataset::check_label;
 use crate::image::Image;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::rng::Generator;
 use rand_distr::{Beta, Distribution};
 
@@ -13,9 +13,7 @@ use rand_distr::{Beta, Distribution};
 /// [`Error::Invalid`] for a label that is not below the number of classes, or ε outside [0, 1].
 pub fn smoothed_label(label: usize, classes: usize, smoothing: f64) -> Result<Vec<f64>> {
     check_label(label, classes)?;
-    if !(0.0..=1.0).contains(&smoothing) {
-        return Err(Error::invalid("smoothing", smoothing, "must be a number in [0, 1]"));
-    }
+    require((0.0..=1.0).contains(&smoothing), "smoothing", smoothing, "must be a number in [0, 1]")?;
     let mut target = vec![smoothing / classes as f64; classes];
     target[label] += 1.0 - smoothing;
     Ok(target)
@@ -29,11 +27,9 @@ pub fn mix_up_weight(alpha: f64, generator: &mut Generator) -> Result<f64> {
     if alpha == 0.0 {
         return Ok(1.0);
     }
-    let law = if (1e-3..=1e3).contains(&alpha) { Beta::new(alpha, alpha).ok() } else { None };
-    match law {
-        Some(law) => Ok(law.sample(generator)),
-        None => Err(Error::invalid("alpha", alpha, "must be 0, or a number from 0.001 to 1000")),
-    }
+    let law = Beta::new(alpha, alpha).ok().filter(|_| (1e-3..=1e3).contains(&alpha));
+    let refused = || Error::invalid("alpha", alpha, "must be 0, or a number from 0.001 to 1000");
+    Ok(law.ok_or_else(refused)?.sample(generator))
 }
 
 /// Mixes two images with their targets (Zhang et al. 2018): λ x₁ + (1 − λ) x₂ for intensities, in f32, and for targets.
@@ -41,21 +37,15 @@ pub fn mix_up_weight(alpha: f64, generator: &mut Generator) -> Result<f64> {
 /// # Errors
 /// [`Error::Invalid`] for λ outside [0, 1]; [`Error::Shape`] for images or targets of different sizes.
 pub fn mix_up(first: (&Image, &[f64]), second: (&Image, &[f64]), weight: f64) -> Result<(Image, Vec<f64>)> {
-    if !(0.0..=1.0).contains(&weight) {
-        return Err(Error::invalid("weight", weight, "must be a number in [0, 1]"));
-    }
-    if first.0.dim() != second.0.dim() {
-        let expected = format!("{:?}, as the first image. Crop or resize before", first.0.dim());
-        return Err(Error::shape("second image", second.0.dim(), expected));
-    }
-    if first.1.len() != second.1.len() {
-        let expected = format!("({},), as the first target", first.1.len());
-        return Err(Error::shape("second target", [second.1.len()], expected));
-    }
+    require((0.0..=1.0).contains(&weight), "weight", weight, "must be a number in [0, 1]")?;
+    let (dim, classes) = (first.0.dim(), first.1.len());
+    let expected = format!("{dim:?}, as the first image. Crop or resize before");
+    require_shape(second.0.dim() == dim, "second image", second.0.dim(), expected)?;
+    let expected = format!("({classes},), as the first target");
+    require_shape(second.1.len() == classes, "second target", [second.1.len()], expected)?;
     let (here, there) = (weight as f32, (1.0 - weight) as f32);
     let mut pixels = first.0.intensities();
     pixels.zip_mut_with(&second.0.intensities(), |x, y| *x = here * *x + there * y);
-    let mixed = |(x, y): (&f64, &f64)| weight * x + (1.0 - weight) * y;
-    let target = first.1.iter().zip(second.1).map(mixed).collect();
+    let target = first.1.iter().zip(second.1).map(|(x, y)| weight * x + (1.0 - weight) * y).collect();
     Ok((Image::from_floats(pixels)?, target))
 }

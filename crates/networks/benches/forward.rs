@@ -11,8 +11,7 @@ use std::time::Instant;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
     let value = |name: &str| -> Option<&str> {
-        let place = arguments.iter().position(|a| a == name)?;
-        arguments.get(place + 1).map(String::as_str)
+        arguments.get(arguments.iter().position(|a| a == name)? + 1).map(String::as_str)
     };
     let Some((network, text)) = value("--network").zip(value("--text")) else {
         // `cargo test --benches` runs it without arguments.

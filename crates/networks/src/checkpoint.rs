@@ -4,7 +4,7 @@ use crate::foreign;
 use crate::gguf::remove_later_parts;
 use crate::index::{INDEX, ShardIndex};
 use crate::names::fits;
-use crate::tensors::{TensorFile, content, unreadable};
+use crate::tensors::{TensorFile, content, require_content, unreadable};
 use crate::training;
 use attnlab_core::error::{Error, Result};
 use ndarray::{Array2, ArrayD};
@@ -56,12 +56,9 @@ impl Checkpoint {
                 trained.is_none() || !averages.any(|a| name.starts_with(a))
             };
             for name in file.names().iter().filter(parameter) {
-                let number = checkpoint.files.len();
-                if let Some(other) = checkpoint.places.insert(name.clone(), number) {
-                    let shown = match checkpoint.files.get(other) {
-                        Some(other) => other.path().display().to_string(),
-                        None => "the same file".into(),
-                    };
+                if let Some(other) = checkpoint.places.insert(name.clone(), checkpoint.files.len()) {
+                    let other = checkpoint.files.get(other).map(|other| other.path().display().to_string());
+                    let shown = other.unwrap_or("the same file".into());
                     let problem = format!("the tensor {name} must be in one file; {shown} has it too");
                     return Err(content(file.path(), problem));
                 }
@@ -86,9 +83,7 @@ impl Checkpoint {
         let mut places: Vec<PathBuf> = vec![];
         for path in paths {
             for path in below(path)? {
-                if places.contains(&path) {
-                    return Err(content(&path, "must be given once".into()));
-                }
+                require_content(!places.contains(&path), &path, "must be given once")?;
                 places.push(path);
             }
         }
@@ -201,18 +196,13 @@ impl Checkpoint {
             }
             groups = split;
         }
-        match groups.first().map(Vec::as_slice) {
-            Some([first, second, ..]) => {
-                let problem = format!(
-                    "must differ from {}; all {} matrices are equal. Remove one of the two, or choose matrices that \
-                     were trained",
-                    first.path.display(),
-                    names.len()
-                );
-                Err(content(&second.path, problem))
-            }
-            _ => Ok(()),
-        }
+        let Some([first, second, ..]) = groups.first().map(Vec::as_slice) else { return Ok(()) };
+        let problem = format!(
+            "must differ from {}; all {} matrices are equal. Remove one of the two, or choose matrices that were trained",
+            first.path.display(),
+            names.len()
+        );
+        Err(content(&second.path, problem))
     }
 
     fn file(&self, name: &str) -> Result<&TensorFile> {
@@ -255,20 +245,16 @@ fn below(path: &Path) -> Result<Vec<PathBuf>> {
     if files.is_empty() {
         return Ok(folders);
     }
-    if !folders.is_empty() {
-        let problem = "must hold files or folders of checkpoints, not both. Give the folders by name";
-        return Err(content(path, problem.into()));
-    }
+    let problem = "must hold files or folders of checkpoints, not both. Give the folders by name";
+    require_content(folders.is_empty(), path, problem)?;
     if path.join(INDEX).is_file() {
         return Ok(vec![path.to_path_buf()]);
     }
     let mut names = BTreeSet::new();
     for file in &files {
-        for name in TensorFile::open(file)?.names() {
-            if !names.insert(name) {
-                // Not the shards of one checkpoint.
-                return Ok(files);
-            }
+        if !TensorFile::open(file)?.names().into_iter().all(|name| names.insert(name)) {
+            // Not the shards of one checkpoint.
+            return Ok(files);
         }
     }
     Ok(vec![path.to_path_buf()])
@@ -339,10 +325,8 @@ fn files_in(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// The paths in a folder, sorted.
 pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut paths = vec![];
-    for entry in std::fs::read_dir(folder).map_err(|e| unreadable(folder, e))? {
-        paths.push(entry.map_err(|e| unreadable(folder, e))?.path());
-    }
+    let paths = |list: std::fs::ReadDir| list.map(|entry| entry.map(|entry| entry.path())).collect();
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).and_then(paths).map_err(|e| unreadable(folder, e))?;
     paths.sort();
     Ok(paths)
 }

@@ -43,28 +43,18 @@ impl Foreign {
         // The reader reports the error of the file.
         File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
         let holds = |part: &[u8]| head.windows(part.len()).any(|bytes| bytes == part);
-        let trimmed = head.trim_ascii_start();
         // As the length of a safetensors header these bytes would be followed by zeros.
         if head.starts_with(b"PK\x03\x04") && head.get(4..8).is_some_and(|more| more != [0; 4]) {
             let torch = ending != "npz" && !holds(b".npy");
             return Some(if torch { Foreign::Torch } else { Foreign::Npz });
         }
-        if head.starts_with(b"\x89HDF\r\n") {
-            return Some(Foreign::Hdf5);
-        }
-        if head.starts_with(b"version https://git-lfs") {
-            return Some(Foreign::LfsPointer);
-        }
-        if trimmed.starts_with(b"<!DOCTYPE") || trimmed.starts_with(b"<!doctype") || trimmed.starts_with(b"<html") {
-            return Some(Foreign::Page);
-        }
-        if head.starts_with(b"GGUF") && ending != "gguf" {
-            return Some(Foreign::Gguf);
-        }
-        if head.starts_with(b"\x93NUMPY") && ending != "npy" {
-            return Some(Foreign::Npy);
-        }
+        let pages: [&[u8]; 3] = [b"<!DOCTYPE", b"<!doctype", b"<html"];
         match ending.as_str() {
+            _ if head.starts_with(b"\x89HDF\r\n") => Some(Foreign::Hdf5),
+            _ if head.starts_with(b"version https://git-lfs") => Some(Foreign::LfsPointer),
+            _ if pages.iter().any(|page| head.trim_ascii_start().starts_with(page)) => Some(Foreign::Page),
+            other if head.starts_with(b"GGUF") && other != "gguf" => Some(Foreign::Gguf),
+            other if head.starts_with(b"\x93NUMPY") && other != "npy" => Some(Foreign::Npy),
             "bin" | "pt" | "pth" | "ckpt" => Some(Foreign::Torch),
             "npz" => Some(Foreign::Npz),
             "h5" | "hdf5" | "keras" => Some(Foreign::Hdf5),
@@ -157,8 +147,7 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     if head.is_empty() || !head.iter().all(letter) {
         return None;
     }
-    let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-    let delimiter = match ending.as_str() {
+    let delimiter = match path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase().as_str() {
         "csv" => ", delimiter=','",
         "tsv" | "txt" | "dat" => "",
         _ => {
@@ -196,8 +185,7 @@ pub(crate) fn refusal_of_folder(folder: &Path) -> Option<String> {
     if let Some(problem) = of_files(folder) {
         return Some(problem);
     }
-    let nested = nested(&paths)?;
-    Some(format!("must hold the files of a network; {} does. Give that folder", nested.display()))
+    Some(format!("must hold the files of a network; {} does. Give that folder", nested(&paths)?.display()))
 }
 
 /// Says of the first foreign file with weights in a folder what it is and how to convert it; None without one.
@@ -241,13 +229,11 @@ fn nested(paths: &[PathBuf]) -> Option<PathBuf> {
 
 /// The name of a converted file: the one that a network's folder needs, or that of the file with another ending.
 fn converted(path: &Path) -> PathBuf {
-    match path.file_stem().is_some_and(|stem| stem == "pytorch_model") {
-        true => path.with_file_name("model.safetensors"),
-        false if path.extension().is_some_and(|ending| ending == "safetensors") => {
-            path.with_extension("converted.safetensors")
-        }
-        false => path.with_extension("safetensors"),
+    if path.file_stem().is_some_and(|stem| stem == "pytorch_model") {
+        return path.with_file_name("model.safetensors");
     }
+    let is_safe = path.extension().is_some_and(|ending| ending == "safetensors");
+    path.with_extension(if is_safe { "converted.safetensors" } else { "safetensors" })
 }
 
 /// The folder of a file.

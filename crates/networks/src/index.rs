@@ -1,6 +1,6 @@
 //! `model.safetensors.index.json`: the shard of every tensor of a checkpoint.
 
-use crate::tensors::{content, json};
+use crate::tensors::{content, json, require_content};
 use attnlab_core::error::Result;
 use attnlab_core::input;
 use serde_json::Value;
@@ -31,8 +31,7 @@ impl ShardIndex {
         }
         let mut index = json(&path, MOST_INDEX)?;
         let Some(Value::Object(map)) = index.get_mut("weight_map").map(Value::take) else {
-            let problem = "weight_map: must be there, an object from tensors to files";
-            return Err(content(&path, problem.into()));
+            return Err(content(&path, "weight_map: must be there, an object from tensors to files"));
         };
         let mut shards = BTreeMap::new();
         for (tensor, file) in map {
@@ -40,22 +39,14 @@ impl ShardIndex {
             // A name and nothing else: no folder, no way up, no index again.
             let plain = Path::new(file).file_name().is_some_and(|name| name == file);
             let shard = folder.join(file);
-            if !plain || !file.ends_with(".safetensors") {
-                let problem =
-                    format!("weight_map.{tensor} = {file:?}: must be the name of a safetensors file in this folder");
-                return Err(content(&path, problem));
-            }
-            if !shard.is_file() {
-                let problem =
-                    format!("weight_map.{tensor} = {file:?}: must be a file that exists. Copy the missing shard");
-                return Err(content(&path, problem));
-            }
+            let problem =
+                format!("weight_map.{tensor} = {file:?}: must be the name of a safetensors file in this folder");
+            require_content(plain && file.ends_with(".safetensors"), &path, problem)?;
+            let problem = format!("weight_map.{tensor} = {file:?}: must be a file that exists. Copy the missing shard");
+            require_content(shard.is_file(), &path, problem)?;
             shards.insert(tensor, shard);
         }
-        if shards.is_empty() {
-            let problem = "weight_map: must name at least one tensor";
-            return Err(content(&path, problem.into()));
-        }
+        require_content(!shards.is_empty(), &path, "weight_map: must name at least one tensor")?;
         Ok(Some(ShardIndex { path, shards }))
     }
 
@@ -78,12 +69,7 @@ impl ShardIndex {
             };
             return Err(content(&self.path, problem));
         }
-        match places.keys().find(|t| !self.shards.contains_key(*t)) {
-            Some(tensor) => {
-                let problem = format!("weight_map.{tensor}: must be there; a shard has this tensor");
-                Err(content(&self.path, problem))
-            }
-            None => Ok(()),
-        }
+        let Some(tensor) = places.keys().find(|t| !self.shards.contains_key(*t)) else { return Ok(()) };
+        Err(content(&self.path, format!("weight_map.{tensor}: must be there; a shard has this tensor")))
     }
 }

@@ -5,18 +5,15 @@ use std::path::Path;
 /// Returns `true` if a name fits a pattern, in which every `*` stands for any characters.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
-    let first = parts.next().unwrap_or_default();
-    let Some(mut rest) = name.strip_prefix(first) else { return false };
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
     let mut parts: Vec<&str> = parts.collect();
     let Some(last) = parts.pop() else {
         // No star.
         return rest.is_empty();
     };
     for part in parts {
-        match rest.find(part) {
-            Some(start) => rest = &rest[start + part.len()..],
-            None => return false,
-        }
+        let Some(start) = rest.find(part) else { return false };
+        rest = &rest[start + part.len()..];
     }
     rest.ends_with(last)
 }
@@ -47,15 +44,11 @@ pub fn layer(name: &str) -> Option<u64> {
 /// assert_eq!(attnlab_networks::kind("layers.7.fc1.weight"), "layers.*.fc1.weight");
 /// ```
 pub fn kind(name: &str) -> String {
-    let mut replaced = false;
-    let part = |part: &str| -> String {
-        if !replaced && part.parse::<u64>().is_ok() {
-            replaced = true;
-            return "*".into();
-        }
-        part.into()
-    };
-    name.split('.').map(part).collect::<Vec<_>>().join(".")
+    let mut parts: Vec<&str> = name.split('.').collect();
+    if let Some(layer) = parts.iter_mut().find(|part| part.parse::<u64>().is_ok()) {
+        *layer = "*";
+    }
+    parts.join(".")
 }
 
 /// Words before the step of a checkpoint, the most telling first.
@@ -74,15 +67,13 @@ const STEPS: [&str; 6] = ["step", "checkpoint", "ckpt", "iteration", "iter", "ep
 /// assert_eq!(step("pythia-70m".as_ref()), None);
 /// ```
 pub fn step(path: &Path) -> Option<u64> {
-    let folder = path.parent().and_then(Path::file_name);
-    let folder = folder.unwrap_or_default().to_string_lossy();
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     own_step(path).or_else(|| step_in(&folder))
 }
 
 /// Returns the step in the name of a checkpoint, whatever its folder is called.
 pub(crate) fn own_step(path: &Path) -> Option<u64> {
-    let stem = path.file_name().unwrap_or_default().to_string_lossy();
-    step_in(&without_ending(&stem))
+    step_in(&without_ending(&path.file_name().unwrap_or_default().to_string_lossy()))
 }
 
 /// The name of a file without the ending of its format.
@@ -179,10 +170,7 @@ impl<'a> Amount<'a> {
             rest = after;
         }
         let whole: u64 = whole.parse().ok()?;
-        let (decimals, unit) = match rest.strip_prefix('.') {
-            Some(after) => digits(after),
-            None => ("", rest),
-        };
+        let (decimals, unit) = rest.strip_prefix('.').map_or(("", rest), digits);
         let mut letters = unit.chars();
         let (letter, after) = (letters.next(), letters.as_str());
         let (exponent, end) = digits(after);
@@ -292,11 +280,7 @@ mod tests {
         /// A pattern made from a name by cutting pieces out fits it.
         #[test]
         fn patterns_of_a_name_fit_it(name in "[a-c.]{0,12}", cut in prop::collection::vec(any::<bool>(), 12)) {
-            let pattern: String = name
-                .chars()
-                .zip(&cut)
-                .map(|(c, cut)| if *cut { '*' } else { c })
-                .collect();
+            let pattern: String = name.chars().zip(&cut).map(|(c, cut)| if *cut { '*' } else { c }).collect();
             prop_assert!(fits(&pattern, &name));
         }
     }

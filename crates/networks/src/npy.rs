@@ -18,11 +18,8 @@ use std::path::Path;
 pub fn matrix(name: &str, path: &Path) -> Result<Array2<f64>> {
     let values: Array2<f64> = floats(name, path)?;
     if let Some(((i, j), x)) = values.indexed_iter().find(|(_, x)| !x.is_finite()) {
-        return Err(Error::invalid(
-            format!("{name}[{i}, {j}]"),
-            x,
-            format!("must be a finite number, in {}", path.display()),
-        ));
+        let requirement = format!("must be a finite number, in {}", path.display());
+        return Err(Error::invalid(format!("{name}[{i}, {j}]"), x, requirement));
     }
     Ok(values)
 }
@@ -41,11 +38,8 @@ pub fn stack(name: &str, path: &Path) -> Result<Array3<f64>> {
 /// As [`matrix`].
 pub fn labels(name: &str, path: &Path) -> Result<Vec<i128>> {
     let mut file = Npy::open(name, path)?.of_dimension::<Ix1>()?;
-    let labels = file.header.integers(&mut file.reader);
-    match labels.map_err(|e| file.problem(e.to_string()))? {
-        Some(labels) => Ok(labels.into_iter().collect()),
-        None => Err(file.wrong_type("an integer type", "y.astype('int64')")),
-    }
+    let labels = file.header.integers(&mut file.reader).map_err(|e| file.problem(e.to_string()))?;
+    Ok(labels.ok_or_else(|| file.wrong_type("an integer type", "y.astype('int64')"))?.into_iter().collect())
 }
 
 /// Writes a matrix such as Z (d, N) as a NumPy file of float64 in C order.
@@ -118,8 +112,7 @@ impl<'a> Npy<'a> {
         if file.header.data_bytes().is_some_and(|bytes| bytes != there) {
             let shape = shape_text(&file.header.shape);
             return Err(file.problem(format!(
-                "{there} bytes of data do not fill the shape {shape} of its header: is the file \
-                 complete?"
+                "{there} bytes of data do not fill the shape {shape} of its header: is the file complete?"
             )));
         }
         // The file's bytes, widened to f64, and one copy.
@@ -151,10 +144,7 @@ impl<'a> Npy<'a> {
     }
 
     fn wrong_type(&self, allowed: &str, example: &str) -> Error {
-        self.problem(format!(
-            "{} has the NumPy type {}, expected {allowed}: write {example}",
-            self.name,
-            self.header.kind()
-        ))
+        let (name, kind) = (self.name, self.header.kind());
+        self.problem(format!("{name} has the NumPy type {kind}, expected {allowed}: write {example}"))
     }
 }

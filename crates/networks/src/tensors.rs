@@ -34,7 +34,7 @@ pub(crate) enum TensorFile {
 const MOST_HEADER: u64 = 8 << 20;
 
 /// Bytes of a tensor that are read at a time; a multiple of every type's size.
-const PIECE: usize = 1 << 20;
+pub(crate) const PIECE: usize = 1 << 20;
 
 impl TensorFile {
     /// Returns `true` if the ending of a file is one of a known kind.
@@ -49,8 +49,7 @@ impl TensorFile {
         }
         if path.extension().is_some_and(|e| e == "npy") {
             let shape = npy::shape("the checkpoint", path)?;
-            let path = path.to_path_buf();
-            return Ok(TensorFile::Npy { path, shape });
+            return Ok(TensorFile::Npy { path: path.to_path_buf(), shape });
         }
         if path.extension().is_some_and(|e| e == "gguf") {
             return Gguf::open(path).map(TensorFile::Gguf);
@@ -60,31 +59,25 @@ impl TensorFile {
         let bad = |problem: String| content(path, problem);
         let mut size = [0; 8];
         if length < 8 {
-            let problem = || format!("must be a safetensors file; it has {length} bytes");
-            return Err(bad(foreign::text(path).unwrap_or_else(problem)));
+            let problem = format!("must be a safetensors file; it has {length} bytes");
+            return Err(bad(foreign::text(path).unwrap_or(problem)));
         }
         file.read_exact(&mut size).map_err(|e| unreadable(path, e))?;
         let header = u64::from_le_bytes(size);
         if header > MOST_HEADER.min(length - 8) {
-            let problem = || {
-                format!(
-                    "must be a whole safetensors file; its first 8 bytes announce a header of {header} bytes, and it has \
-                     {length}. A header has at most {MOST_HEADER}"
-                )
-            };
-            return Err(bad(foreign::text(path).unwrap_or_else(problem)));
+            let problem = format!(
+                "must be a whole safetensors file; its first 8 bytes announce a header of {header} bytes, and it has \
+                 {length}. A header has at most {MOST_HEADER}"
+            );
+            return Err(bad(foreign::text(path).unwrap_or(problem)));
         }
         let mut text = vec![0; header as usize];
         file.read_exact(&mut text).map_err(|e| unreadable(path, e))?;
         let tensors = parse(&text).map_err(bad)?;
-        let end = tensors.values().map(|t| t.data_offsets.1 as u64).max();
+        let end = tensors.values().map(|t| t.data_offsets.1 as u64).max().unwrap_or(0);
         let there = length - 8 - header;
-        if end.unwrap_or(0) != there {
-            return Err(bad(format!(
-                "{there} bytes of data, and its header announces {}: is the file complete?",
-                end.unwrap_or(0)
-            )));
-        }
+        let problem = format!("{there} bytes of data, and its header announces {end}: is the file complete?");
+        require_content(end == there, path, problem)?;
         Ok(TensorFile::Safe { path: path.to_path_buf(), start: 8 + header, tensors })
     }
 
@@ -100,8 +93,7 @@ impl TensorFile {
             TensorFile::Safe { tensors, .. } => tensors.keys().cloned().collect(),
             TensorFile::Gguf(file) => file.names().map(String::from).collect(),
             TensorFile::Npy { path, .. } => {
-                let stem = path.file_stem().unwrap_or_default();
-                vec![stem.to_string_lossy().into_owned()]
+                vec![path.file_stem().unwrap_or_default().to_string_lossy().into_owned()]
             }
         }
     }
@@ -125,10 +117,11 @@ impl TensorFile {
         let (info, start) = self.info(name)?;
         let (from, to) = info.data_offsets;
         memory::ensure(&format!("reading {name}"), (to - from) as u64)?;
-        let mut file = input::open("tensor", path).map_err(|e| unreadable(path, e))?;
-        file.seek(SeekFrom::Start(start + from as u64)).map_err(|e| unreadable(path, e))?;
-        let mut bytes = vec![0; to - from];
-        file.read_exact(&mut bytes).map_err(|e| unreadable(path, e))?;
+        let mut bytes = Vec::with_capacity(to - from);
+        pieces("tensor", path, start + from as u64, to - from, PIECE, |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
         Ok(bytes)
     }
 
@@ -142,8 +135,7 @@ impl TensorFile {
         let entries = (rows * columns) as u64;
         memory::ensure(&format!("reading {name}"), entries.saturating_mul(16))?;
         if let TensorFile::Gguf(file) = self {
-            let values = file.values(name)?.mapv(f64::from);
-            return values.into_dimensionality().map_err(|e| bad(e.to_string()));
+            return file.values(name)?.mapv(f64::from).into_dimensionality().map_err(|e| bad(e.to_string()));
         }
         let (info, _) = self.info(name)?;
         let bytes = self.bytes(name)?;
@@ -177,17 +169,10 @@ impl TensorFile {
         let (from, to) = info.data_offsets;
         let entries: usize = info.shape.iter().product();
         memory::ensure(&format!("reading {name}"), (entries as u64).saturating_mul(4))?;
-        let mut file = input::open("tensor", self.path()).map_err(|e| unreadable(self.path(), e))?;
-        file.seek(SeekFrom::Start(start + from as u64)).map_err(|e| unreadable(self.path(), e))?;
         let mut values = Vec::with_capacity(entries);
-        let mut piece = vec![0; PIECE.min(to - from)];
-        let mut left = to - from;
-        while left > 0 {
-            let piece = &mut piece[..PIECE.min(left)];
-            file.read_exact(piece).map_err(|e| unreadable(self.path(), e))?;
-            left -= piece.len();
-            narrowed(info.dtype, piece, &mut values).map_err(bad)?;
-        }
+        pieces("tensor", self.path(), start + from as u64, to - from, PIECE, |piece| {
+            narrowed(info.dtype, piece, &mut values).map_err(bad)
+        })?;
         finite(&info.shape, &values).map_err(bad)?;
         ArrayD::from_shape_vec(IxDyn(&info.shape), values).map_err(|e| bad(e.to_string()))
     }
@@ -217,20 +202,44 @@ fn parse(text: &[u8]) -> std::result::Result<BTreeMap<String, TensorInfo>, Strin
     Ok(tensors.into_iter().collect())
 }
 
+/// Reads `bytes` bytes of an input from `start` on, `piece` at a time, and calls `work` on each.
+pub(crate) fn pieces(
+    kind: &str,
+    path: &Path,
+    start: u64,
+    bytes: usize,
+    piece: usize,
+    mut work: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut file = input::open(kind, path).map_err(|e| unreadable(path, e))?;
+    file.seek(SeekFrom::Start(start)).map_err(|e| unreadable(path, e))?;
+    let mut left = bytes;
+    let mut buffer = vec![0; piece.min(left)];
+    while left > 0 {
+        let part = &mut buffer[..piece.min(left)];
+        file.read_exact(part).map_err(|e| unreadable(path, e))?;
+        left -= part.len();
+        work(part)?;
+    }
+    Ok(())
+}
+
 /// Reads a file of JSON of limited size.
 pub(crate) fn json(path: &Path, most_bytes: u64) -> Result<serde_json::Value> {
     let mut text = vec![];
-    let file = input::open("JSON", path).map_err(|e| unreadable(path, e))?;
-    let read = file.take(most_bytes + 1).read_to_end(&mut text);
+    let read = input::open("JSON", path).map_err(|e| unreadable(path, e))?.take(most_bytes + 1).read_to_end(&mut text);
     read.map_err(|e| unreadable(path, e))?;
-    if text.len() as u64 > most_bytes {
-        return Err(content(path, format!("must have at most {most_bytes} bytes")));
-    }
+    require_content(text.len() as u64 <= most_bytes, path, format!("must have at most {most_bytes} bytes"))?;
     serde_json::from_slice(&text).map_err(|e| content(path, format!("must be JSON ({e})")))
 }
 
-pub(crate) fn content(path: &Path, problem: String) -> Error {
-    Error::Content { path: path.to_path_buf(), problem }
+pub(crate) fn content(path: &Path, problem: impl Into<String>) -> Error {
+    Error::Content { path: path.to_path_buf(), problem: problem.into() }
+}
+
+/// Accepts a file whose content `holds` what it must.
+pub(crate) fn require_content(holds: bool, path: &Path, problem: impl Into<String>) -> Result<()> {
+    if holds { Ok(()) } else { Err(content(path, problem)) }
 }
 
 /// Appends F64, rounded, or F32, F16 or BF16, exactly, as f32; refuses other types.
@@ -258,6 +267,5 @@ pub(crate) fn finite(shape: &[usize], values: &[f32]) -> std::result::Result<(),
 }
 
 pub(crate) fn unreadable(path: &Path, e: std::io::Error) -> Error {
-    let advice = "Give a safetensors, GGUF or NumPy file, or a folder with such files";
-    Error::io(path, e, advice)
+    Error::io(path, e, "Give a safetensors, GGUF or NumPy file, or a folder with such files")
 }

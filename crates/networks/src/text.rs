@@ -1,7 +1,7 @@
 //! Texts as they are in the wild: gzip is unpacked, a byte order mark is no text, a line ends in LF, and other encodings
 //! and archives are named.
 
-use crate::tensors::content;
+use crate::tensors::{content, require_content};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use flate2::read::MultiGzDecoder;
@@ -64,12 +64,9 @@ pub fn read_bytes(path: &Path, most: u64, advice: &'static str) -> Result<Vec<u8
 pub fn regular(path: &Path, advice: &'static str) -> Result<u64> {
     let metadata = std::fs::metadata(path).map_err(|e| Error::io(path, e, advice))?;
     // The reader reports a folder.
-    match metadata.is_file() || metadata.is_dir() {
-        true => Ok(metadata.len()),
-        false => {
-            Err(content(path, "must be a regular file; it is read more than once. Store what the pipe gives".into()))
-        }
-    }
+    let problem = "must be a regular file; it is read more than once. Store what the pipe gives";
+    require_content(metadata.is_file() || metadata.is_dir(), path, problem)?;
+    Ok(metadata.len())
 }
 
 /// Decodes the bytes of a file, UTF-8, without a byte order mark at its beginning; CR LF and CR become LF, as when Python
@@ -113,8 +110,7 @@ pub fn decode(path: &Path, mut bytes: Vec<u8>) -> Result<String> {
     let mark = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
     bytes.drain(..mark);
     let text = String::from_utf8(bytes).map_err(|e| {
-        let offset = e.utf8_error().valid_up_to();
-        let bytes = e.as_bytes();
+        let (offset, bytes) = (e.utf8_error().valid_up_to(), e.as_bytes());
         let line = bytes[..offset].iter().filter(|b| **b == b'\n').count() + 1;
         let byte = bytes.get(offset).copied().unwrap_or_default();
         let problem = format!(

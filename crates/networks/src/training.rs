@@ -29,10 +29,8 @@ pub(crate) fn newest(path: &Path) -> Result<Option<TrainingCheckpoint>> {
     }
     let is_state = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let step = name.strip_prefix("step-");
-        let step = step.and_then(|name| name.strip_suffix(".json"));
-        let numbered = step.is_some_and(|step| step.parse::<u64>().is_ok());
-        numbered && file.with_extension("safetensors").is_file()
+        let step = name.strip_prefix("step-").and_then(|name| name.strip_suffix(".json"));
+        step.is_some_and(|step| step.parse::<u64>().is_ok()) && file.with_extension("safetensors").is_file()
     };
     // Steps have leading zeros, so names are in their order. The JSON is written last.
     let state = entries(path)?.into_iter().rfind(is_state);
@@ -45,10 +43,7 @@ impl TrainingCheckpoint {
         let mut state = json(&self.state, MOST_BYTES)?;
         match state.pointer_mut("/settings/model").map(Value::take) {
             Some(Value::Object(model)) => Ok(model),
-            _ => {
-                let problem = "settings.model: must be there; networks of attnlab train have it";
-                Err(content(&self.state, problem.into()))
-            }
+            _ => Err(content(&self.state, "settings.model: must be there; networks of attnlab train have it")),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Tokenizer;
 use crate::transformer::TransformerArchitecture;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 
 /// Ids of a text in windows of equal length, each with the special tokens that the tokenizer puts around a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,27 +31,19 @@ impl Windows {
         let whole = tokenizer.encode(text)?;
         let before = (0..=around.len()).find(|i| whole[*i..].starts_with(&plain));
         let (before, after) = around.split_at(before.unwrap_or(0));
-        if window > network.context {
-            let allowed = format!("must be at most the context of the network, {}", network.context);
-            return Err(Error::invalid("window", window, allowed));
-        }
-        let least = around.len().saturating_add(skip).saturating_add(2);
-        if window < least {
-            let allowed = format!(
-                "must be at least {least}; {} special tokens and skip = {skip} leave fewer than two of a window",
-                around.len()
-            );
-            return Err(Error::invalid("window", window, allowed));
-        }
-        let room = window - around.len();
-        let wanted = tokens.div_ceil(window).max(1);
-        let ids: Vec<u32> =
-            plain.chunks_exact(room).take(wanted).flat_map(|chunk| [before, chunk, after].concat()).collect();
-        if ids.is_empty() {
-            let allowed =
-                format!("must have at least {room} tokens, one window; give a longer text or a smaller window");
-            return Err(Error::invalid("text", format!("{} tokens", plain.len()), allowed));
-        }
+        let allowed = format!("must be at most the context of the network, {}", network.context);
+        require(window <= network.context, "window", window, allowed)?;
+        let special = around.len();
+        let least = special.saturating_add(skip).saturating_add(2);
+        let allowed = format!(
+            "must be at least {least}; {special} special tokens and skip = {skip} leave fewer than two of a window"
+        );
+        require(window >= least, "window", window, allowed)?;
+        let room = window - special;
+        let chunks = plain.chunks_exact(room).take(tokens.div_ceil(window).max(1));
+        let ids: Vec<u32> = chunks.flat_map(|chunk| [before, chunk, after].concat()).collect();
+        let allowed = format!("must have at least {room} tokens, one window; give a longer text or a smaller window");
+        require(!ids.is_empty(), "text", format!("{} tokens", plain.len()), allowed)?;
         Ok(Windows { ids, window, skip })
     }
 

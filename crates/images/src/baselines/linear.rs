@@ -60,7 +60,7 @@ impl LinearClassifier {
         check_finite(features)?;
         positive("ridge", settings.ridge)?;
         positive("tolerance", settings.tolerance)?;
-        let problem = Problem::new(features, labels, settings.ridge);
+        let problem = Problem { x: extended(features), labels, ridge: settings.ridge };
         let mut weights = Array2::zeros((classes, features.nrows() + 1));
         let mut state = problem.evaluate(&weights);
         let mut largest = state.largest();
@@ -68,9 +68,8 @@ impl LinearClassifier {
             if largest <= settings.tolerance {
                 break;
             }
-            let step = problem.newton_step(&state);
-            let Some((next, there)) = problem.search(&weights, &state, &step) else { break };
-            (weights, state) = (next, there);
+            let Some(next) = problem.search(&weights, &state, &problem.newton_step(&state)) else { break };
+            (weights, state) = next;
             largest = state.largest();
         }
         if largest <= settings.tolerance {
@@ -95,8 +94,7 @@ impl LinearClassifier {
     pub fn predict(&self, features: ArrayView2<f32>) -> Result<Vec<usize>> {
         let scores = self.scores(features)?;
         let best = |column: ndarray::ArrayView1<f64>| {
-            let better = |best: usize, (c, score): (usize, &f64)| if *score > column[best] { c } else { best };
-            column.iter().enumerate().fold(0, better)
+            column.iter().enumerate().fold(0_usize, |best, (c, score)| if *score > column[best] { c } else { best })
         };
         Ok(scores.columns().into_iter().map(best).collect())
     }
@@ -108,8 +106,7 @@ impl LinearClassifier {
     pub fn scores(&self, features: ArrayView2<f32>) -> Result<Array2<f64>> {
         check_length(features.dim(), self.weights.ncols() - 1)?;
         check_finite(features)?;
-        let extended = extended(features);
-        Ok(product(self.weights.view(), extended.view()))
+        Ok(product(self.weights.view(), extended(features).view()))
     }
 
     /// Returns the weights (classes, d + 1); the last column has the intercepts, whose sum is 0.
@@ -147,11 +144,7 @@ impl Point {
     }
 }
 
-impl<'a> Problem<'a> {
-    fn new(features: ArrayView2<f32>, labels: &'a [usize], ridge: f64) -> Self {
-        Problem { x: extended(features), labels, ridge }
-    }
-
+impl Problem<'_> {
     fn count(&self) -> f64 {
         self.labels.len() as f64
     }
@@ -201,10 +194,7 @@ impl<'a> Problem<'a> {
     /// those in the middle do. Intercepts of a class without probability left keep a scale above 0.
     fn diagonal(&self, state: &Point) -> Array2<f64> {
         let variances = state.probabilities.mapv(|p| p * (1.0 - p));
-        let squares = self.x.mapv(|x| x * x);
-        let mut made = product(variances.view(), squares.t()) / self.count();
-        made += self.ridge;
-        made
+        product(variances.view(), self.x.mapv(|x| x * x).t()) / self.count() + self.ridge
     }
 
     /// Solves for Newton's step by conjugate gradients, scaled by the diagonal, the more accurately the smaller the gradient
@@ -246,8 +236,7 @@ impl<'a> Problem<'a> {
         for _ in 0..MAX_HALVINGS {
             let next = weights + &(step * along);
             let there = self.evaluate(&next);
-            let allowed = state.value + SUFFICIENT * along * slope + ROUNDING * state.value.abs();
-            if there.value <= allowed {
+            if there.value <= state.value + SUFFICIENT * along * slope + ROUNDING * state.value.abs() {
                 return Some((next, there));
             }
             along /= 2.0;

@@ -1,7 +1,7 @@
 //! k nearest neighbours.
 
 use super::{check, check_finite, check_length};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use rayon::prelude::*;
 
@@ -24,27 +24,20 @@ impl NearestNeighbours {
     /// Keeps the training images, columns of `features` (d, N).
     ///
     /// # Errors
-    /// [`Error::Shape`] for other numbers of labels than of columns; [`Error::Invalid`] for features that are not finite,
-    /// a label that is not below `classes`, or k outside 1 to N.
+    /// As [`LinearClassifier::fit`](super::LinearClassifier::fit), of features and labels; k outside 1 to N.
     pub fn new(features: ArrayView2<f32>, labels: &[usize], classes: usize, k: usize) -> Result<Self> {
         check(features.ncols(), labels, classes)?;
         check_finite(features)?;
-        if !(1..=labels.len()).contains(&k) {
-            let requirement = format!("must be from 1 to the number of training images, {}", labels.len());
-            return Err(Error::invalid("k", k, requirement));
-        }
-        Ok(NearestNeighbours {
-            rows: features.t().as_standard_layout().into_owned(),
-            labels: labels.to_vec(),
-            classes,
-            k,
-        })
+        let requirement = format!("must be from 1 to the number of training images, {}", labels.len());
+        require((1..=labels.len()).contains(&k), "k", k, requirement)?;
+        let rows = features.t().as_standard_layout().into_owned();
+        Ok(NearestNeighbours { rows, labels: labels.to_vec(), classes, k })
     }
 
     /// Predicts the label of every column of `features` (d, M), in parallel.
     ///
     /// # Errors
-    /// [`Error::Shape`] for features of another length; [`Error::Invalid`] for those that are not finite.
+    /// As [`LinearClassifier::predict`](super::LinearClassifier::predict).
     pub fn predict(&self, features: ArrayView2<f32>) -> Result<Vec<usize>> {
         check_length(features.dim(), self.rows.ncols())?;
         check_finite(features)?;

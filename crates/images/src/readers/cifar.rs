@@ -5,7 +5,7 @@
 
 use super::Remarked;
 use crate::dataset::{Numbers, StoredImages};
-use crate::files::{KIND, content, entries, in_file, open_file, read_whole, unreadable};
+use crate::files::{KIND, content, entries, in_file, open_file, read_whole, require_content, unreadable};
 use attnlab_core::error::Result;
 use attnlab_core::input;
 use ndarray::Array4;
@@ -29,10 +29,7 @@ pub enum CifarLabels {
 impl CifarLabels {
     /// Numbers of classes of the labels of a record, in their order.
     fn ranges(self) -> &'static [u8] {
-        match self {
-            CifarLabels::Ten => &[10],
-            CifarLabels::Fine | CifarLabels::Coarse => &[20, 100],
-        }
+        if self == CifarLabels::Ten { &[10] } else { &[20, 100] }
     }
 
     /// Length of a record in bytes.
@@ -83,11 +80,9 @@ pub fn open(files: &[PathBuf], labels: CifarLabels) -> Result<Remarked<StoredIma
             (0..classes).map(|c| c.to_string()).collect()
         }
     };
-    let images =
-        Array4::from_shape_vec((targets.len(), 3, 32, 32), levels).map_err(|e| content(first, e.to_string()))?;
-    let images = StoredImages::new(Numbers::Bytes(images), targets, Some(names));
-    let images = images.map_err(|e| in_file(first, e))?;
-    Ok(Remarked { images, remarks })
+    let images = Array4::from_shape_vec((targets.len(), 3, 32, 32), levels);
+    let images = Numbers::Bytes(images.map_err(|e| content(first, e.to_string()))?);
+    Ok(Remarked { images: StoredImages::new(images, targets, Some(names)).map_err(|e| in_file(first, e))?, remarks })
 }
 
 /// Reads the training part of an unpacked folder: `data_batch_*.bin` of CIFAR-10, or `train.bin` of CIFAR-100 with its
@@ -117,10 +112,7 @@ pub fn open_folder(folder: &Path) -> Result<Remarked<StoredImages>> {
 pub(crate) fn training_files(folder: &Path) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     let files = entries(folder)?;
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let ten = |path: &&PathBuf| {
-        let name = name(path);
-        name.starts_with("data_batch_") && name.ends_with(".bin")
-    };
+    let ten = |path: &&PathBuf| name(path).starts_with("data_batch_") && name(path).ends_with(".bin");
     let hundred = |path: &&PathBuf| name(path) == "train.bin";
     Ok((files.iter().filter(ten).cloned().collect(), files.iter().filter(hundred).cloned().collect()))
 }
@@ -135,34 +127,24 @@ pub(crate) fn recognise(path: &Path) -> Result<Option<CifarLabels>> {
             fitting.push(labels);
         }
     }
-    match fitting[..] {
-        [only] => Ok(Some(only)),
-        _ => Ok(None),
-    }
+    Ok(if let [only] = fitting[..] { Some(only) } else { None })
 }
 
 fn records(path: &Path, labels: CifarLabels, levels: &mut Vec<u8>, classes: &mut Vec<usize>) -> Result<()> {
     let (_, length) = open_file(path)?;
-    if !labels.has_records_of(length) {
-        let record = labels.record_bytes();
-        let problem = format!(
-            "bytes = {length}: must be a multiple of {record}, the length of a record, and not 0. Fetch the file again"
-        );
-        return Err(content(path, problem));
-    }
+    let record = labels.record_bytes();
+    let problem = format!(
+        "bytes = {length}: must be a multiple of {record}, the length of a record, and not 0. Fetch the file again"
+    );
+    require_content(labels.has_records_of(length), path, problem)?;
     let wrong = each(path, labels, |bytes, pixels| {
         classes.push(usize::from(bytes[labels.place()]));
         levels.extend(pixels);
     })?;
-    match wrong {
-        Some((number, label, range)) => {
-            let problem = format!(
-                "label of record {number} = {label}: must be below {range}. Check that the file is of this data set"
-            );
-            Err(content(path, problem))
-        }
-        None => Ok(()),
-    }
+    let Some((number, label, range)) = wrong else { return Ok(()) };
+    let problem =
+        format!("label of record {number} = {label}: must be below {range}. Check that the file is of this data set");
+    Err(content(path, problem))
 }
 
 /// Calls a function on labels and levels of each record, up to the first with a label out of range; returns the number of
@@ -172,8 +154,7 @@ fn each(path: &Path, labels: CifarLabels, mut f: impl FnMut(&[u8], &[u8])) -> Re
     let mut reader = BufReader::new(file);
     let mut record = vec![0; labels.record_bytes()];
     for number in 0..length / record.len() as u64 {
-        let read = reader.read_exact(&mut record);
-        read.map_err(|e| unreadable(path, e))?;
+        reader.read_exact(&mut record).map_err(|e| unreadable(path, e))?;
         let (these, pixels) = record.split_at(labels.ranges().len());
         if let Some((label, range)) = these.iter().zip(labels.ranges()).find(|(label, range)| label >= range) {
             return Ok(Some((number, *label, *range)));
@@ -187,16 +168,12 @@ fn each(path: &Path, labels: CifarLabels, mut f: impl FnMut(&[u8], &[u8])) -> Re
 const MAX_NAMES_BYTES: u64 = 1 << 20;
 
 fn names(path: &Path, classes: usize) -> Result<Vec<String>> {
-    let text = String::from_utf8(read_whole(path, MAX_NAMES_BYTES)?);
-    let Ok(text) = text else { return Err(content(path, "names = no UTF-8: must be UTF-8. Fetch the file again")) };
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let names: Vec<String> = lines.map(String::from).collect();
-    if names.len() != classes {
-        let problem = format!(
-            "names = {}: must be {classes}, one line for each class. Fetch the file again, or remove it",
-            names.len()
-        );
-        return Err(content(path, problem));
-    }
+    let text = String::from_utf8(read_whole(path, MAX_NAMES_BYTES)?)
+        .map_err(|_| content(path, "names = no UTF-8: must be UTF-8. Fetch the file again"))?;
+    let names: Vec<String> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(String::from).collect();
+    let count = names.len();
+    let problem =
+        format!("names = {count}: must be {classes}, one line for each class. Fetch the file again, or remove it");
+    require_content(count == classes, path, problem)?;
     Ok(names)
 }

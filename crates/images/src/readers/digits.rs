@@ -47,8 +47,7 @@ pub fn open(path: &Path) -> Result<StoredImages> {
         }
         for (place, field) in record.iter().enumerate() {
             let most = if place == LEVELS { 9 } else { 16 };
-            let value = std::str::from_utf8(field).ok();
-            let value = value.and_then(|text| text.trim().parse::<u8>().ok());
+            let value = std::str::from_utf8(field).ok().and_then(|text| text.trim().parse::<u8>().ok());
             match value.filter(|value| *value <= most) {
                 Some(label) if place == LEVELS => labels.push(usize::from(label)),
                 Some(level) => intensities.push(f32::from(level) / 16.0),
@@ -65,14 +64,13 @@ pub fn open(path: &Path) -> Result<StoredImages> {
         }
     }
     let images = Array4::from_shape_vec((labels.len(), 1, 8, 8), intensities);
-    let images = images.map_err(|e| content(path, e.to_string()))?;
-    StoredImages::new(Numbers::Floats(images), labels, None).map_err(|e| in_file(path, e))
+    let images = Numbers::Floats(images.map_err(|e| content(path, e.to_string()))?);
+    StoredImages::new(images, labels, None).map_err(|e| in_file(path, e))
 }
 
 /// Returns `true` if a text begins like this format: 64 commas between digits in the first line.
 pub(crate) fn is_like(head: &[u8]) -> bool {
-    let mut lines = head.split(|byte| *byte == b'\n');
-    let line = lines.next().unwrap_or_default().trim_ascii();
+    let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     let plain = line.iter().all(|byte| byte.is_ascii_digit() || *byte == b',');
     plain && line.iter().filter(|byte| **byte == b',').count() == LEVELS
 }

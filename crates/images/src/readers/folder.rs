@@ -3,7 +3,7 @@
 use super::Remarked;
 use crate::dataset::{LabelledImages, check_classes, check_index};
 use crate::decode;
-use crate::files::{KIND, content, entries, in_file, is_folder};
+use crate::files::{KIND, content, entries, in_file, is_folder, require_content};
 use crate::image::Image;
 use attnlab_core::error::Result;
 use attnlab_core::input;
@@ -34,18 +34,14 @@ impl ImageFolder {
                 continue;
             }
             let Some(name) = class.file_name().and_then(|name| name.to_str()) else {
-                let problem = "name of the class = no UTF-8: must be UTF-8. Rename the folder";
-                return Err(content(&class, problem));
+                return Err(content(&class, "name of the class = no UTF-8: must be UTF-8. Rename the folder"));
             };
             let before = files.len();
             for file in entries(&class)? {
-                if hidden(&file) {
-                    skipped += 1;
-                } else if is_folder(&file)? {
-                    let problem = "content = a folder: must be images; the folders of classes are those \
-                                   of the folder that is opened. Open the folder above the classes";
-                    return Err(content(&file, problem));
-                } else if is_image(&file) {
+                let problem = "content = a folder: must be images; the folders of classes are those of the folder that is \
+                               opened. Open the folder above the classes";
+                require_content(hidden(&file) || !is_folder(&file)?, &file, problem)?;
+                if !hidden(&file) && is_image(&file) {
                     input::note(KIND, &file);
                     files.push(file);
                     labels.push(class_names.len());
@@ -53,25 +49,17 @@ impl ImageFolder {
                     skipped += 1;
                 }
             }
-            if files.len() == before {
-                let problem = "images = 0: must be at least one .jpg, .jpeg or .png in every class. Remove the \
-                               folder, or add images";
-                return Err(content(&class, problem));
-            }
+            let problem =
+                "images = 0: must be at least one .jpg, .jpeg or .png in every class. Remove the folder, or add images";
+            require_content(files.len() > before, &class, problem)?;
             class_names.push(name.to_string());
         }
-        if class_names.is_empty() {
-            let problem = "classes = 0: must be at least one folder of images. Put the images of each class into a \
-                           folder of its own";
-            return Err(content(root, problem));
-        }
+        let problem = "classes = 0: must be at least one folder of images. Put the images of each class into a folder of \
+                       its own";
+        require_content(!class_names.is_empty(), root, problem)?;
         let class_names = check_classes(&labels, Some(class_names)).map_err(|e| in_file(root, e))?;
-        let remarks = match skipped {
-            0 => vec![],
-            count => vec![format!("{count} other files skipped")],
-        };
-        let images = ImageFolder { class_names, files, labels };
-        Ok(Remarked { images, remarks })
+        let remarks = if skipped == 0 { vec![] } else { vec![format!("{skipped} other files skipped")] };
+        Ok(Remarked { images: ImageFolder { class_names, files, labels }, remarks })
     }
 
     /// Returns the path of image number `index`; None out of range.

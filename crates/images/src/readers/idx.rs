@@ -18,10 +18,9 @@ pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
     let (sizes, levels) = array(images, 3)?;
     let [count, height, width] = sizes[..] else { return Err(content(images, "dimensions = wrong: must be 3")) };
     let levels = Array4::from_shape_vec((count, 1, height, width), levels);
-    let levels = levels.map_err(|e| content(images, e.to_string()))?;
-    let (_, classes) = array(labels, 1)?;
-    let classes = classes.into_iter().map(usize::from).collect();
-    StoredImages::new(Numbers::Bytes(levels), classes, None).map_err(|e| in_file(labels, e))
+    let levels = Numbers::Bytes(levels.map_err(|e| content(images, e.to_string()))?);
+    let classes = array(labels, 1)?.1.into_iter().map(usize::from).collect();
+    StoredImages::new(levels, classes, None).map_err(|e| in_file(labels, e))
 }
 
 /// Reads images and the labels of the file beside it whose name has `labels` for `images` and `idx1` for `idx3`.
@@ -29,14 +28,9 @@ pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
 /// # Errors
 /// As [`open`]; a name without `images`.
 pub fn open_beside(images: &Path) -> Result<StoredImages> {
-    match labels_of(images) {
-        Some(labels) => open(images, &labels),
-        None => {
-            let problem = "name = without 'images': must have it, so that the file of labels is found. Rename both as \
-                           in train-images-idx3-ubyte and train-labels-idx1-ubyte";
-            Err(content(images, problem))
-        }
-    }
+    let problem = "name = without 'images': must have it, so that the file of labels is found. Rename both as in \
+                   train-images-idx3-ubyte and train-labels-idx1-ubyte";
+    open(images, &labels_of(images).ok_or_else(|| content(images, problem))?)
 }
 
 /// Reads the images of a folder with one pair of files, or with the training part (`train..`) and the test part (`t10k..`
@@ -56,40 +50,30 @@ pub fn open_folder(folder: &Path) -> Result<Remarked<StoredImages>> {
             files.remove(0);
         }
     }
-    match &files[..] {
-        [images] => Ok(Remarked { images: open_beside(images)?, remarks }),
-        several => {
-            let problem = format!(
-                "idx files of images = {}: must be one, or those of a training and a test part. Give a file",
-                several.len()
-            );
-            Err(content(folder, problem))
-        }
+    if let [images] = &files[..] {
+        return Ok(Remarked { images: open_beside(images)?, remarks });
     }
+    let count = files.len();
+    let problem =
+        format!("idx files of images = {count}: must be one, or those of a training and a test part. Give a file");
+    Err(content(folder, problem))
 }
 
 /// Returns the idx files of images in a folder.
 pub(crate) fn image_files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut paths = vec![];
     for path in entries(folder)? {
-        if !is_folder(&path)? && dimensions(&head(&path)?) == Some(3) {
+        // Broken gzip has no head.
+        if !is_folder(&path)? && dimensions(&Source::open(&path)?.head(4).unwrap_or_default()) == Some(3) {
             paths.push(path);
         }
     }
     Ok(paths)
 }
 
-/// Returns the first bytes of a file, decompressed if it is in gzip; none of broken gzip.
-fn head(path: &Path) -> Result<Vec<u8>> {
-    Ok(Source::open(path)?.head(4).unwrap_or_default())
-}
-
 /// Returns the number of dimensions of an idx file of bytes by its first four bytes.
 pub(crate) fn dimensions(head: &[u8]) -> Option<u8> {
-    match head {
-        [0, 0, 8, dimensions @ 1..=4, ..] => Some(*dimensions),
-        _ => None,
-    }
+    if let [0, 0, 8, dimensions @ 1..=4, ..] = head { Some(*dimensions) } else { None }
 }
 
 fn labels_of(images: &Path) -> Option<PathBuf> {
@@ -115,8 +99,7 @@ fn array(path: &Path, dimensions: u8) -> Result<(Vec<usize>, Vec<u8>)> {
     let sizes: Vec<u64> = words.iter().map(|w| u64::from(u32::from_be_bytes(*w))).collect();
     let shape: Vec<String> = sizes.iter().map(u64::to_string).collect();
     let count = sizes.iter().try_fold(1_u64, |product, n| product.checked_mul(*n));
-    let name = format!("data of shape ({})", shape.join(", "));
-    let data = source.exactly(&name, count.unwrap_or(u64::MAX))?;
+    let data = source.exactly(&format!("data of shape ({})", shape.join(", ")), count.unwrap_or(u64::MAX))?;
     source.end()?;
     Ok((sizes.into_iter().map(|n| n as usize).collect(), data))
 }

@@ -4,7 +4,7 @@
 //! larger than that error, k is recovered exactly.
 
 use crate::dataset::{Numbers, StoredImages};
-use crate::files::{KIND, content, in_file, open_file};
+use crate::files::{KIND, content, in_file, open_file, require_content};
 use attnlab_core::error::Result;
 use attnlab_core::input;
 use ndarray::Array4;
@@ -32,22 +32,18 @@ pub fn open(folder: &Path) -> Result<StoredImages> {
     for digit in 0..10 {
         let path = folder.join(format!("{digit}.json"));
         let (file, _) = open_file(&path)?;
-        let read = serde_json::from_reader(BufReader::new(file));
-        let File { data: Levels(numbers) } = read.map_err(|e| {
-            let problem = format!("JSON = {e}: must be {{\"data\": [..]}} of levels over 255. Fetch the file again");
-            content(&path, problem)
+        let File { data: Levels(numbers) } = serde_json::from_reader(BufReader::new(file)).map_err(|e| {
+            content(&path, format!("JSON = {e}: must be {{\"data\": [..]}} of levels over 255. Fetch the file again"))
         })?;
-        if numbers.is_empty() || !numbers.len().is_multiple_of(LEVELS) {
-            let problem =
-                format!("numbers = {}: must be a multiple of {LEVELS} and not 0. Fetch the file again", numbers.len());
-            return Err(content(&path, problem));
-        }
-        labels.extend(std::iter::repeat_n(digit, numbers.len() / LEVELS));
+        let count = numbers.len();
+        let problem = format!("numbers = {count}: must be a multiple of {LEVELS} and not 0. Fetch the file again");
+        require_content(count > 0 && count.is_multiple_of(LEVELS), &path, problem)?;
+        labels.extend(std::iter::repeat_n(digit, count / LEVELS));
         levels.extend(numbers);
     }
     let images = Array4::from_shape_vec((labels.len(), 1, 28, 28), levels);
-    let images = images.map_err(|e| content(&folder, e.to_string()))?;
-    StoredImages::new(Numbers::Bytes(images), labels, None).map_err(|e| in_file(&folder, e))
+    let images = Numbers::Bytes(images.map_err(|e| content(&folder, e.to_string()))?);
+    StoredImages::new(images, labels, None).map_err(|e| in_file(&folder, e))
 }
 
 /// Returns the folder with `0.json` of the package at a path.
@@ -80,9 +76,7 @@ impl<'de> Deserialize<'de> for Levels {
                     let level = (255.0 * x).round();
                     let near = (255.0 * x - level).abs() <= MAX_ROUNDING;
                     if !near || !(0.0..=255.0).contains(&level) {
-                        let number = levels.len();
-                        let message = format!("number {number}, {x}, is no level over 255");
-                        return Err(A::Error::custom(message));
+                        return Err(A::Error::custom(format!("number {}, {x}, is no level over 255", levels.len())));
                     }
                     levels.push(level as u8);
                 }

@@ -19,22 +19,18 @@ use std::path::{Path, PathBuf};
 pub fn open(images: &Path, labels: &Path) -> Result<StoredImages> {
     let mut file = NpyFile::open(images)?;
     let numbers = match file.header.kind() {
-        "u1" => {
-            let values = file.read::<u8>()?;
-            Numbers::Bytes(channels_first(&file, values)?)
-        }
+        "u1" => Numbers::Bytes(file.read::<u8>().and_then(|values| channels_first(&file, values))?),
         "f4" => {
             let values = file.read::<f32>()?;
             if let Some((place, x)) = values.indexed_iter().find(|(_, x)| !x.is_finite()) {
-                let name = format!("entry {:?}", ndarray::Dimension::slice(&place));
-                return Err(content(images, format!("{name} = {x}: must be a finite number. Replace it")));
+                let place = ndarray::Dimension::slice(&place);
+                return Err(content(images, format!("entry {place:?} = {x}: must be a finite number. Replace it")));
             }
             Numbers::Floats(channels_first(&file, values)?)
         }
         _ => return Err(file.wrong_type("uint8 or float32", "x.astype('float32')")),
     };
-    let classes = NpyFile::open(labels)?.labels()?;
-    StoredImages::new(numbers, classes, None).map_err(|e| in_file(labels, e))
+    StoredImages::new(numbers, NpyFile::open(labels)?.labels()?, None).map_err(|e| in_file(labels, e))
 }
 
 /// Reads the images at a path with the labels of the only other NumPy file of its folder that has one dimension; or
@@ -58,18 +54,15 @@ pub fn open_beside(path: &Path) -> Result<StoredImages> {
             _ => {}
         }
     }
-    match (&images[..], &labels[..]) {
-        ([images], [labels]) => open(images, labels),
-        _ => {
-            let problem = format!(
-                "NumPy files of images and labels = {} and {}: must be one each, labels in one dimension. Put the two \
-                 into a folder of their own",
-                images.len(),
-                labels.len()
-            );
-            Err(content(path, problem))
-        }
+    if let ([images], [labels]) = (&images[..], &labels[..]) {
+        return open(images, labels);
     }
+    let (images, labels) = (images.len(), labels.len());
+    let problem = format!(
+        "NumPy files of images and labels = {images} and {labels}: must be one each, labels in one dimension. Put the two \
+         into a folder of their own"
+    );
+    Err(content(path, problem))
 }
 
 /// Returns the NumPy files of a folder, by their extension.
@@ -84,16 +77,11 @@ fn channels_first<T>(file: &NpyFile, values: ArrayD<T>) -> Result<Array4<T>> {
     let expected = "must be (N, H, W) or (N, H, W, C) with C of 1 or 3 and no 0. For (N, C, H, W) write \
                     x.transpose(0, 2, 3, 1)";
     let values = match file.header.shape[..] {
-        [_, _, _] => values.insert_axis(Axis(3)),
-        [_, _, _, 1 | 3] => values,
+        [_, _, _] if !file.header.shape.contains(&0) => values.insert_axis(Axis(3)),
+        [_, _, _, 1 | 3] if !file.header.shape.contains(&0) => values,
         _ => return Err(file.wrong_shape(expected)),
     };
-    if file.header.shape.contains(&0) {
-        return Err(file.wrong_shape(expected));
-    }
-    let values = values.into_dimensionality::<Ix4>();
-    let values = values.map_err(|e| content(&file.path, e.to_string()))?;
-    Ok(values.permuted_axes([0, 3, 1, 2]))
+    Ok(values.into_dimensionality::<Ix4>().map_err(|e| content(&file.path, e.to_string()))?.permuted_axes([0, 3, 1, 2]))
 }
 
 /// A NumPy file whose header has been checked against its length.
@@ -128,26 +116,21 @@ impl NpyFile {
         if self.header.shape.len() != 1 {
             return Err(self.wrong_shape("must be (N,), a label for each image"));
         }
-        let labels = self.header.integers(&mut self.reader);
-        let labels = labels.map_err(|e| content(&self.path, e.to_string()))?;
+        let labels = self.header.integers(&mut self.reader).map_err(|e| content(&self.path, e.to_string()))?;
         let labels = labels.ok_or_else(|| self.wrong_type("an integer type", "y.astype('int64')"))?;
         let label = |(i, x): (usize, i128)| {
             usize::try_from(x).map_err(|_| {
-                let problem = format!("label {i} = {x}: must be a whole number >= 0. Number the classes from 0");
-                content(&self.path, problem)
+                content(&self.path, format!("label {i} = {x}: must be a whole number >= 0. Number the classes from 0"))
             })
         };
         labels.into_iter().enumerate().map(label).collect()
     }
 
     fn wrong_type(&self, allowed: &str, example: &str) -> attnlab_core::Error {
-        let kind = self.header.kind();
-        let problem = format!("type = {kind}: must be {allowed}. Write {example}");
-        content(&self.path, problem)
+        content(&self.path, format!("type = {}: must be {allowed}. Write {example}", self.header.kind()))
     }
 
     fn wrong_shape(&self, requirement: &str) -> attnlab_core::Error {
-        let shape = &self.header.shape;
-        content(&self.path, format!("shape = {shape:?}: {requirement}"))
+        content(&self.path, format!("shape = {:?}: {requirement}", self.header.shape))
     }
 }

@@ -6,7 +6,7 @@
 use super::Remarked;
 use crate::dataset::{LabelledImages, check_classes, check_index};
 use crate::decode::{MAX_FILE_BYTES, decode, in_entry};
-use crate::files::{content, entries, in_file, open_file, unreadable};
+use crate::files::{content, entries, in_file, open_file, require_content, unreadable};
 use crate::image::Image;
 use attnlab_core::error::{Error, Result};
 use std::collections::BTreeMap;
@@ -51,22 +51,16 @@ impl TarShards {
     /// and kind; a class that is no number; classes without images between others.
     pub fn open(path: &Path) -> Result<Remarked<Self>> {
         let shards = if path.is_dir() { files(path)? } else { vec![path.to_path_buf()] };
-        if shards.is_empty() {
-            let problem = "shards = 0: must be at least one .tar file. Give a folder with shards";
-            return Err(content(path, problem));
-        }
+        let problem = "shards = 0: must be at least one .tar file. Give a folder with shards";
+        require_content(!shards.is_empty(), path, problem)?;
         let (mut places, mut labels) = (vec![], vec![]);
         let mut skipped = 0;
         for (number, shard) in shards.iter().enumerate() {
             skipped += index(number, shard, &mut places, &mut labels)?;
         }
         let class_names = check_classes(&labels, None).map_err(|e| in_file(path, e))?;
-        let remarks = match skipped {
-            0 => vec![],
-            count => vec![format!("{count} other entries skipped")],
-        };
-        let images = TarShards { shards, places, labels, class_names };
-        Ok(Remarked { images, remarks })
+        let remarks = if skipped == 0 { vec![] } else { vec![format!("{skipped} other entries skipped")] };
+        Ok(Remarked { images: TarShards { shards, places, labels, class_names }, remarks })
     }
 }
 
@@ -135,19 +129,14 @@ fn index(number: usize, path: &Path, places: &mut Vec<Place>, labels: &mut Vec<u
                         "size = {size} bytes: must be at most {MAX_FILE_BYTES}. Write a smaller image"
                     )));
                 }
-                let place = Place { shard: number, name: name.clone(), start, length: size };
-                sample.image.replace(place).is_some()
+                sample.image.replace(Place { shard: number, name: name.clone(), start, length: size }).is_some()
             }
             Part::Class => {
                 let mut text = String::new();
                 let read = (&mut entry).take(MAX_CLASS_BYTES + 1).read_to_string(&mut text);
                 let class = read.ok().and_then(|_| text.trim().parse().ok());
-                let Some(class) = class else {
-                    return Err(problem(
-                        "class = no number: must be a whole number >= 0. Number the classes from 0".into(),
-                    ));
-                };
-                sample.label.replace(class).is_some()
+                let wrong = "class = no number: must be a whole number >= 0. Number the classes from 0";
+                sample.label.replace(class.ok_or_else(|| problem(wrong.into()))?).is_some()
             }
         };
         if twice {
@@ -161,9 +150,7 @@ fn index(number: usize, path: &Path, places: &mut Vec<Place>, labels: &mut Vec<u
                 places.push(place);
                 labels.push(label);
             }
-            Some(Sample { image: Some(_), .. }) => {
-                return Err(missing(path, &shown, "class", ".cls"));
-            }
+            Some(Sample { image: Some(_), .. }) => return Err(missing(path, &shown, "class", ".cls")),
             _ => return Err(missing(path, &shown, "image", ".jpg, .jpeg or .png")),
         }
     }
@@ -171,8 +158,7 @@ fn index(number: usize, path: &Path, places: &mut Vec<Place>, labels: &mut Vec<u
 }
 
 fn missing(path: &Path, key: &str, what: &str, extensions: &str) -> Error {
-    let problem = format!("entry '{key}': {what} = none: must have one. Add an entry with {extensions}");
-    content(path, problem)
+    content(path, format!("entry '{key}': {what} = none: must have one. Add an entry with {extensions}"))
 }
 
 #[derive(Clone, Copy)]

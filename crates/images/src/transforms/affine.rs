@@ -2,7 +2,7 @@
 //! (`Geometry.c`). Pixels from outside the image get the level `fill` in every channel.
 
 use crate::image::Image;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use ndarray::Array3;
 
 /// Longest side (pixels) of Pillow's fixed-point path; beyond it Pillow computes in floating point.
@@ -11,7 +11,8 @@ const MAX_FIXED_SIDE: usize = 32_768;
 /// Rotates counter-clockwise by an angle (degrees) about the centre of the image.
 ///
 /// # Errors
-/// [`Error::Invalid`] for real intensities, an angle that is not finite, or a side of 32 768 pixels or more.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for real intensities, an angle that is not finite, or a side of
+/// 32 768 pixels or more.
 pub fn rotate(image: &Image, degrees: f64, fill: u8) -> Result<Image> {
     finite("degrees", degrees)?;
     let (_, rows, columns) = image.dim();
@@ -47,18 +48,16 @@ pub fn shear_y(image: &Image, slope: f64, fill: u8) -> Result<Image> {
 /// # Errors
 /// As [`rotate`].
 pub fn translate(image: &Image, right: i32, down: i32, fill: u8) -> Result<Image> {
-    let matrix = [1.0, 0.0, -f64::from(right), 0.0, 1.0, -f64::from(down)];
-    transform(image, matrix, fill)
+    transform(image, [1.0, 0.0, -f64::from(right), 0.0, 1.0, -f64::from(down)], fill)
 }
 
 /// Gives output pixel (x, y) the input pixel at (a x + b y + c, d x + e y + f), all at the centres of pixels.
 fn transform(image: &Image, matrix: [f64; 6], fill: u8) -> Result<Image> {
     let pixels = image.levels()?;
     let (channels, rows, columns) = pixels.dim();
-    if rows.max(columns) >= MAX_FIXED_SIDE {
-        let requirement = format!("must be below {MAX_FIXED_SIDE} pixels. Resize the image before");
-        return Err(Error::invalid("side", rows.max(columns), requirement));
-    }
+    let side = rows.max(columns);
+    let requirement = format!("must be below {MAX_FIXED_SIDE} pixels. Resize the image before");
+    require(side < MAX_FIXED_SIDE, "side", side, requirement)?;
     let [a, b, c, d, e, f] = matrix;
     let mut made = Array3::from_elem(pixels.dim(), fill);
     let mut copy = |to: (usize, usize), from: (i64, i64)| {
@@ -108,8 +107,5 @@ fn round15(x: f64) -> f64 {
 const MAX_SLOPE: f64 = 1e6;
 
 fn finite(name: &str, value: f64) -> Result<()> {
-    if value.abs() <= MAX_SLOPE {
-        return Ok(());
-    }
-    Err(Error::invalid(name, value, "must be a number from -1e6 to 1e6"))
+    require(value.abs() <= MAX_SLOPE, name, value, "must be a number from -1e6 to 1e6")
 }

@@ -6,7 +6,7 @@ use super::normalise::{self, normalise};
 use super::randaugment::RandAugment;
 use super::resize::{Resampling, resize};
 use crate::image::Image;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::rng::{Generator, Streams};
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ impl Transform {
     /// Refuses settings that fit no image, before any is read.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the setting and its range.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) with the setting and its range.
     pub fn validate(&self) -> Result<()> {
         match self {
             Transform::Grey | Transform::Rgb => Ok(()),
@@ -102,7 +102,7 @@ impl Transform {
     /// Applies the transform; a fixed one draws nothing.
     ///
     /// # Errors
-    /// As the function of the transform; [`Error::Invalid`] for a probability outside [0, 1].
+    /// As the function of the transform, and [`Transform::validate`] for a probability outside [0, 1].
     pub fn apply(&self, image: &Image, generator: &mut Generator) -> Result<Image> {
         let (_, rows, columns) = image.dim();
         match self {
@@ -111,26 +111,23 @@ impl Transform {
             Transform::Resize { height, width, filter } => resize(image, *height, *width, *filter),
             Transform::ResizeShorter { side, filter } => {
                 let shorter = rows.min(columns) as u128;
-                let scaled = |long: usize| match long as u128 == shorter {
-                    true => *side,
-                    false => usize::try_from(*side as u128 * long as u128 / shorter).unwrap_or(usize::MAX),
-                };
+                // The shorter side becomes `side` exactly.
+                let scaled =
+                    |long: usize| usize::try_from(*side as u128 * long as u128 / shorter).unwrap_or(usize::MAX);
                 resize(image, scaled(rows), scaled(columns), *filter)
             }
             Transform::CentreCrop { height, width } => crop(image, CropBox::centred(rows, columns, *height, *width)?),
             Transform::RandomCrop { height, width, margin } => {
                 let padded = pad(image, *margin)?;
                 let (_, rows, columns) = padded.dim();
-                let place = CropBox::uniform(rows, columns, *height, *width, generator)?;
-                crop(&padded, place)
+                crop(&padded, CropBox::uniform(rows, columns, *height, *width, generator)?)
             }
             Transform::RandomResizedCrop { height, width, law, filter } => {
-                let part = crop(image, law.draw(rows, columns, generator)?)?;
-                resize(&part, *height, *width, *filter)
+                resize(&crop(image, law.draw(rows, columns, generator)?)?, *height, *width, *filter)
             }
             Transform::RandomFlip { probability } => {
                 check_probability(*probability)?;
-                if generator.random::<f64>() < *probability { Ok(flip(image)) } else { Ok(image.clone()) }
+                Ok(if generator.random::<f64>() < *probability { flip(image) } else { image.clone() })
             }
             Transform::RandAugment(settings) => settings.apply(image, generator),
             Transform::Normalise { means, deviations } => normalise(image, means, deviations),
@@ -165,12 +162,8 @@ impl Augmentation {
     /// Returns the usual chain for the training on photographs: random resized crop to `side` × `side`, flip,
     /// RandAugment, normalisation.
     pub fn photographs(side: usize, augment: RandAugment, means: &[f32], deviations: &[f32]) -> Self {
-        let crop = Transform::RandomResizedCrop {
-            height: side,
-            width: side,
-            law: CropLaw::default(),
-            filter: Resampling::Bilinear,
-        };
+        let (law, filter) = (CropLaw::default(), Resampling::Bilinear);
+        let crop = Transform::RandomResizedCrop { height: side, width: side, law, filter };
         let flip = Transform::RandomFlip { probability: 0.5 };
         let augment = Transform::RandAugment(augment);
         Augmentation { transforms: vec![crop, flip, augment, normalisation(means, deviations)] }
@@ -192,8 +185,7 @@ impl Augmentation {
         let streams = streams.child("epoch", epoch).child("image", index);
         let mut made = image.clone();
         for (place, transform) in self.transforms.iter().enumerate() {
-            let mut generator = streams.part("transform", place as u64);
-            made = transform.apply(&made, &mut generator)?;
+            made = transform.apply(&made, &mut streams.part("transform", place as u64))?;
         }
         Ok(made)
     }
@@ -204,8 +196,5 @@ fn normalisation(means: &[f32], deviations: &[f32]) -> Transform {
 }
 
 fn check_probability(probability: f64) -> Result<()> {
-    if (0.0..=1.0).contains(&probability) {
-        return Ok(());
-    }
-    Err(Error::invalid("probability", probability, "must be a number in [0, 1]"))
+    require((0.0..=1.0).contains(&probability), "probability", probability, "must be a number in [0, 1]")
 }

@@ -8,7 +8,7 @@ use ndarray::{Array3, ArrayView3, Zip};
 /// Mixes with black.
 ///
 /// # Errors
-/// [`Error::Invalid`] for real intensities, or a factor that is not finite.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for real intensities, or a factor that is not finite.
 pub fn brightness(image: &Image, factor: f64) -> Result<Image> {
     let levels = image.levels()?;
     mix(Array3::zeros(levels.dim()), levels, factor)
@@ -33,8 +33,7 @@ pub fn contrast(image: &Image, factor: f64) -> Result<Image> {
 pub fn colour(image: &Image, factor: f64) -> Result<Image> {
     let levels = image.levels()?;
     let greys = grey(levels);
-    let dull = Array3::from_shape_fn(levels.dim(), |(_, y, x)| greys[(0, y, x)]);
-    mix(dull, levels, factor)
+    mix(Array3::from_shape_fn(levels.dim(), |(_, y, x)| greys[(0, y, x)]), levels, factor)
 }
 
 /// Mixes with a smoothed image: the mean over 3 × 3 pixels in which the middle one counts 5 times; pixels of the border

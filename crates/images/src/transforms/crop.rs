@@ -2,7 +2,7 @@
 
 use super::check_size;
 use crate::image::{Image, Pixels};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::rng::Generator;
 use ndarray::{Array3, ArrayView3, s};
 use rand::RngExt;
@@ -26,7 +26,8 @@ impl CropBox {
     /// does.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a box that is larger than the image (torchvision pads it), or of no pixels.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) for a box that is larger than the image (torchvision pads it), or
+    /// of no pixels.
     pub fn centred(rows: usize, columns: usize, height: usize, width: usize) -> Result<Self> {
         fits(rows, columns, height, width)?;
         let middle = |side: usize, part: usize| ((side - part) as f64 / 2.0).round_ties_even() as usize;
@@ -81,14 +82,12 @@ impl CropLaw {
     /// Refuses ranges that are empty, not positive or, for the scale, above 1.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the range.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) with the range.
     pub fn validate(&self) -> Result<()> {
         let range = |name: &str, (low, high): (f64, f64), most: f64| {
-            if low > 0.0 && low <= high && high <= most && high.is_finite() {
-                return Ok(());
-            }
+            let good = low > 0.0 && low <= high && high <= most && high.is_finite();
             let requirement = format!("must be two numbers in (0, {most}], the smaller first");
-            Err(Error::invalid(name, format!("({low}, {high})"), requirement))
+            require(good, name, format!("({low}, {high})"), requirement)
         };
         range("scale", self.scale, 1.0)?;
         range("ratio", self.ratio, f64::MAX)
@@ -113,12 +112,10 @@ impl CropLaw {
             }
         }
         let ratio = columns as f64 / rows as f64;
-        let (height, width) = if ratio < self.ratio.0 {
-            ((columns as f64 / self.ratio.0).round_ties_even() as usize, columns)
-        } else if ratio > self.ratio.1 {
-            (rows, (rows as f64 * self.ratio.1).round_ties_even() as usize)
-        } else {
-            (rows, columns)
+        let (height, width) = match ratio {
+            _ if ratio < self.ratio.0 => ((columns as f64 / self.ratio.0).round_ties_even() as usize, columns),
+            _ if ratio > self.ratio.1 => (rows, (rows as f64 * self.ratio.1).round_ties_even() as usize),
+            _ => (rows, columns),
         };
         let (height, width) = (height.clamp(1, rows), width.clamp(1, columns));
         // Cut off, not rounded: here torchvision divides whole numbers.
@@ -129,7 +126,7 @@ impl CropLaw {
 /// Cuts out a box.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a box that is not inside the image, or without pixels.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for a box that is not inside the image, or without pixels.
 pub fn crop(image: &Image, place: CropBox) -> Result<Image> {
     let (_, rows, columns) = image.dim();
     let CropBox { top, left, height, width } = place;
@@ -144,7 +141,7 @@ pub fn crop(image: &Image, place: CropBox) -> Result<Image> {
 /// Adds `margin` black pixels (0) on every side.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a result of more than [`MAX_PIXELS`](crate::MAX_PIXELS).
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for a result of more than [`MAX_PIXELS`](crate::MAX_PIXELS).
 pub fn pad(image: &Image, margin: usize) -> Result<Image> {
     let (_, rows, columns) = image.dim();
     let wider = |side: usize| side.saturating_add(margin.saturating_mul(2));
@@ -158,8 +155,7 @@ pub fn pad(image: &Image, margin: usize) -> Result<Image> {
 fn framed<T: Copy + Default>(pixels: ArrayView3<T>, margin: usize) -> Array3<T> {
     let (channels, rows, columns) = pixels.dim();
     let mut made = Array3::default((channels, rows + 2 * margin, columns + 2 * margin));
-    let inner = s![.., margin..margin + rows, margin..margin + columns];
-    made.slice_mut(inner).assign(&pixels);
+    made.slice_mut(s![.., margin..margin + rows, margin..margin + columns]).assign(&pixels);
     made
 }
 
@@ -167,21 +163,14 @@ fn framed<T: Copy + Default>(pixels: ArrayView3<T>, margin: usize) -> Array3<T> 
 pub fn flip(image: &Image) -> Image {
     let mirrored = s![.., .., ..;-1];
     Image::from_pixels(match image.pixels() {
-        Pixels::Bytes(pixels) => Pixels::Bytes(standard(pixels.slice(mirrored))),
-        Pixels::Floats(pixels) => Pixels::Floats(standard(pixels.slice(mirrored))),
+        Pixels::Bytes(pixels) => Pixels::Bytes(pixels.slice(mirrored).as_standard_layout().into_owned()),
+        Pixels::Floats(pixels) => Pixels::Floats(pixels.slice(mirrored).as_standard_layout().into_owned()),
     })
 }
 
-/// Copies to rows one after the other.
-fn standard<T: Copy>(pixels: ArrayView3<T>) -> Array3<T> {
-    pixels.as_standard_layout().into_owned()
-}
-
 fn fits(rows: usize, columns: usize, height: usize, width: usize) -> Result<()> {
-    if (1..=rows).contains(&height) && (1..=columns).contains(&width) {
-        return Ok(());
-    }
+    let inside = (1..=rows).contains(&height) && (1..=columns).contains(&width);
     let requirement =
         format!("must be from 1 x 1 to {rows} x {columns}, inside the image. Resize or pad the image before");
-    Err(Error::invalid("crop", format!("{height} x {width}"), requirement))
+    require(inside, "crop", format!("{height} x {width}"), requirement)
 }

@@ -22,14 +22,11 @@ pub use resize::{Resampling, resize};
 pub use tables::{auto_contrast, equalise, posterise, solarise};
 
 use crate::MAX_PIXELS;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 
 /// Refuses a size without pixels, or with more than [`MAX_PIXELS`].
 fn check_size(height: usize, width: usize) -> Result<()> {
     let pixels = (height as u64).saturating_mul(width as u64);
-    if (1..=MAX_PIXELS).contains(&pixels) {
-        return Ok(());
-    }
     let requirement = format!("must have from 1 to {MAX_PIXELS} pixels");
-    Err(Error::invalid("size", format!("{height} x {width}"), requirement))
+    require((1..=MAX_PIXELS).contains(&pixels), "size", format!("{height} x {width}"), requirement)
 }

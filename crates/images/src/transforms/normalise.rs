@@ -1,7 +1,7 @@
 //! Normalisation of channels.
 
 use crate::image::Image;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require_shape};
 use ndarray::Axis;
 
 /// Computes (x − mean) / deviation in each channel, of intensities: levels are divided by 255 first, so that means and
@@ -13,10 +13,8 @@ use ndarray::Axis;
 pub fn normalise(image: &Image, means: &[f32], deviations: &[f32]) -> Result<Image> {
     let channels = image.dim().0;
     for (name, values) in [("means", means), ("deviations", deviations)] {
-        if values.len() != channels {
-            let expected = format!("({channels},), one for each channel of the image");
-            return Err(Error::shape(name, [values.len()], expected));
-        }
+        let expected = format!("({channels},), one for each channel of the image");
+        require_shape(values.len() == channels, name, [values.len()], expected)?;
     }
     validate(means, deviations)?;
     let mut values = image.intensities();

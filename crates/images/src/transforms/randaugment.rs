@@ -8,7 +8,7 @@ use super::affine::{rotate, shear_x, shear_y, translate};
 use super::colour::{brightness, colour, contrast, sharpness};
 use super::tables::{auto_contrast, equalise, posterise, solarise};
 use crate::image::Image;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::rng::Generator;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -46,25 +46,16 @@ pub enum AugmentOperation {
     Equalise,
 }
 
-impl AugmentOperation {
-    /// All operations, in torchvision's order.
-    pub const ALL: [AugmentOperation; 14] = [
-        AugmentOperation::Identity,
-        AugmentOperation::ShearX,
-        AugmentOperation::ShearY,
-        AugmentOperation::TranslateX,
-        AugmentOperation::TranslateY,
-        AugmentOperation::Rotate,
-        AugmentOperation::Brightness,
-        AugmentOperation::Colour,
-        AugmentOperation::Contrast,
-        AugmentOperation::Sharpness,
-        AugmentOperation::Posterise,
-        AugmentOperation::Solarise,
-        AugmentOperation::AutoContrast,
-        AugmentOperation::Equalise,
-    ];
+// In torchvision's order.
+attnlab_core::named!(
+    AugmentOperation, "operation":
+    Identity = "identity", ShearX = "shear_x", ShearY = "shear_y", TranslateX = "translate_x",
+    TranslateY = "translate_y", Rotate = "rotate", Brightness = "brightness", Colour = "colour", Contrast = "contrast",
+    Sharpness = "sharpness", Posterise = "posterise", Solarise = "solarise", AutoContrast = "auto_contrast",
+    Equalise = "equalise"
+);
 
+impl AugmentOperation {
     /// Returns `true` if the effect has two directions, of which one is drawn.
     pub fn is_signed(self) -> bool {
         use AugmentOperation::*;
@@ -74,7 +65,7 @@ impl AugmentOperation {
     /// Applies the operation with a magnitude from 0 to [`RandAugment::MOST`], in the other direction if `negative`.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for real intensities, or another magnitude.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) for real intensities, or another magnitude.
     pub fn apply(self, image: &Image, magnitude: u32, negative: bool, fill: u8) -> Result<Image> {
         check_magnitude(magnitude)?;
         let (_, rows, columns) = image.dim();
@@ -94,10 +85,7 @@ impl AugmentOperation {
             AugmentOperation::Colour => colour(image, factor),
             AugmentOperation::Contrast => contrast(image, factor),
             AugmentOperation::Sharpness => sharpness(image, factor),
-            AugmentOperation::Posterise => {
-                let dropped = (4.0 * share).round_ties_even() as u32;
-                posterise(image, 8 - dropped)
-            }
+            AugmentOperation::Posterise => posterise(image, 8 - (4.0 * share).round_ties_even() as u32),
             AugmentOperation::Solarise => solarise(image, 255.0 * (1.0 - share)),
             AugmentOperation::AutoContrast => auto_contrast(image),
             AugmentOperation::Equalise => equalise(image),
@@ -124,7 +112,7 @@ impl RandAugment {
     /// Refuses a magnitude above [`RandAugment::MOST`].
     ///
     /// # Errors
-    /// [`Error::Invalid`].
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid).
     pub fn validate(&self) -> Result<()> {
         check_magnitude(self.magnitude)
     }
@@ -137,8 +125,7 @@ impl RandAugment {
         self.validate()?;
         let mut made = image.clone();
         for _ in 0..self.operations {
-            let drawn = generator.random_range(0..AugmentOperation::ALL.len());
-            let operation = AugmentOperation::ALL[drawn];
+            let operation = AugmentOperation::ALL[generator.random_range(0..AugmentOperation::ALL.len())];
             let negative = operation.is_signed() && generator.random_range(0..2) == 1;
             made = operation.apply(&made, self.magnitude, negative, self.fill)?;
         }
@@ -147,9 +134,6 @@ impl RandAugment {
 }
 
 fn check_magnitude(magnitude: u32) -> Result<()> {
-    if magnitude <= RandAugment::MOST {
-        return Ok(());
-    }
     let requirement = format!("must be a whole number from 0 to {}", RandAugment::MOST);
-    Err(Error::invalid("magnitude", magnitude, requirement))
+    require(magnitude <= RandAugment::MOST, "magnitude", magnitude, requirement)
 }

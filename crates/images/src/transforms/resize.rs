@@ -25,13 +25,6 @@ pub enum Resampling {
 }
 
 impl Resampling {
-    fn half_width(self) -> f64 {
-        match self {
-            Resampling::Bilinear => 1.0,
-            Resampling::Bicubic => 2.0,
-        }
-    }
-
     fn weight(self, x: f64) -> f64 {
         let x = x.abs();
         match self {
@@ -172,7 +165,8 @@ fn vertical<T: Number>(pixels: ArrayView3<T>, windows: &[Window<T::Weight>]) -> 
 fn windows<T: Number>(from: usize, to: usize, filter: Resampling) -> Vec<Window<T::Weight>> {
     let scale = from as f64 / to as f64;
     let stretch = scale.max(1.0);
-    let reach = filter.half_width() * stretch;
+    let half_width = if filter == Resampling::Bilinear { 1.0 } else { 2.0 };
+    let reach = half_width * stretch;
     let window = |i: usize| {
         let centre = (i as f64 + 0.5) * scale;
         // Conversions cut off, as in C; a negative number becomes 0.
@@ -186,8 +180,7 @@ fn windows<T: Number>(from: usize, to: usize, filter: Resampling) -> Vec<Window<
                 *weight /= sum;
             }
         }
-        let weights = weights.into_iter().map(T::weight).collect();
-        Window { first, weights }
+        Window { first, weights: weights.into_iter().map(T::weight).collect() }
     };
     (0..to).map(window).collect()
 }

@@ -7,7 +7,7 @@ use ndarray::{ArrayViewMut2, Axis};
 /// Stretches each channel linearly so that its least level becomes 0 and its largest 255.
 ///
 /// # Errors
-/// [`Error::Invalid`] for real intensities.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for real intensities.
 pub fn auto_contrast(image: &Image) -> Result<Image> {
     by_channel(image, |counts| {
         let low = counts.iter().position(|count| *count > 0).unwrap_or(0);
@@ -24,7 +24,7 @@ pub fn auto_contrast(image: &Image) -> Result<Image> {
 /// Equalises the histogram of each channel.
 ///
 /// # Errors
-/// [`Error::Invalid`] for real intensities.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for real intensities.
 pub fn equalise(image: &Image) -> Result<Image> {
     by_channel(image, |counts| {
         let last = counts.iter().rposition(|count| *count > 0).unwrap_or(0);
@@ -44,7 +44,7 @@ pub fn equalise(image: &Image) -> Result<Image> {
 /// Keeps the upper `bits` binary places of every level, 0 to 8.
 ///
 /// # Errors
-/// [`Error::Invalid`] for real intensities, or more than 8 bits.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for real intensities, or more than 8 bits.
 pub fn posterise(image: &Image, bits: u32) -> Result<Image> {
     require(bits <= 8, "bits", bits, "must be a whole number from 0 to 8")?;
     let mask = (0xff00_u32 >> bits) as u8;
@@ -54,7 +54,7 @@ pub fn posterise(image: &Image, bits: u32) -> Result<Image> {
 /// Inverts every level that is not below the threshold (levels).
 ///
 /// # Errors
-/// [`Error::Invalid`] for real intensities, or a threshold that is NaN.
+/// [`Error::Invalid`](attnlab_core::Error::Invalid) for real intensities, or a threshold that is NaN.
 pub fn solarise(image: &Image, threshold: f64) -> Result<Image> {
     require(!threshold.is_nan(), "threshold", threshold, "must be a number")?;
     let table = |level: usize| if (level as f64) < threshold { level as u8 } else { 255 - level as u8 };

@@ -1,6 +1,6 @@
 //! Baselines against scikit-learn's on its digits (`baselines.json`, made by `make_baselines.py`).
 
-use crate::data;
+use crate::{data, pool};
 use attnlab_core::error::Error;
 use attnlab_images::baselines::{FitSettings, LinearClassifier, NearestNeighbours, top1};
 use attnlab_images::{flattened, open};
@@ -30,8 +30,7 @@ impl Digits {
         let features = flattened(images.as_ref()).unwrap();
         let part = |test: bool| {
             let indices: Vec<usize> = (0..images.count()).filter(|i| (i % 3 == 2) == test).collect();
-            let labels = indices.iter().map(|i| images.labels()[*i]).collect();
-            (features.select(Axis(1), &indices), labels)
+            (features.select(Axis(1), &indices), indices.iter().map(|i| images.labels()[*i]).collect())
         };
         let text = std::fs::read_to_string(data("baselines.json")).unwrap();
         Digits { training: part(false), test: part(true), expected: serde_json::from_str(&text).unwrap() }
@@ -62,13 +61,11 @@ fn accuracy_has_its_exact_interval() {
     let predicted = model.predict(digits.test.0.view()).unwrap();
     let accuracy = top1(&predicted, &digits.test.1, 0.95).unwrap();
     assert_eq!(accuracy.value, 586.0 / 599.0);
-    assert!((accuracy.low - LOW).abs() < 1e-12 && (accuracy.high - HIGH).abs() < 1e-12, "{accuracy:?}");
+    let (low, high) = (0.9631734096352482, 0.9883947494380818);
+    assert!((accuracy.low - low).abs() < 1e-12 && (accuracy.high - high).abs() < 1e-12, "{accuracy:?}");
     assert!(top1(&predicted, &digits.test.1[1..], 0.95).is_err());
     assert!(top1(&[], &[], 0.95).is_err());
 }
-
-const LOW: f64 = 0.9631734096352482;
-const HIGH: f64 = 0.9883947494380818;
 
 #[test]
 fn the_linear_classifier_has_the_minimum_of_scikit_learn() {
@@ -86,8 +83,7 @@ fn the_linear_classifier_has_the_minimum_of_scikit_learn() {
         let mut fitted = weights.row(3).slice(ndarray::s![..64]).to_vec();
         fitted.extend(weights.column(64));
         let expected_weights = [numbers("class_3"), numbers("intercepts")].concat();
-        let pairs = fitted.iter().zip(&expected_weights);
-        let worst = pairs.map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+        let worst = fitted.iter().zip(&expected_weights).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
         assert!(worst < WEIGHT_MARGIN, "ridge {ridge}: weights differ by {worst:e}");
         let mut objective = 0.5 * ridge * weights.slice(ndarray::s![.., ..64]).iter().map(|x| x * x).sum::<f64>();
         for (scores, label) in model.scores(features.view()).unwrap().columns().into_iter().zip(labels) {
@@ -107,8 +103,7 @@ fn ties_are_broken_by_the_stated_rule() {
     // Training images at -1, 1 and 3, with labels 1, 0 and 2.
     let features = array![[-1.0_f32, 1.0, 3.0]];
     let predict = |k, x: f32| {
-        let model = NearestNeighbours::new(features.view(), &[1, 0, 2], 3, k).unwrap();
-        model.predict(array![[x]].view()).unwrap()[0]
+        NearestNeighbours::new(features.view(), &[1, 0, 2], 3, k).unwrap().predict(array![[x]].view()).unwrap()[0]
     };
     // Equal distances: the smaller index. Equal votes: the smallest label.
     assert_eq!((predict(1, 0.0), predict(2, 0.0), predict(3, 2.9)), (1, 0, 0));
@@ -126,11 +121,9 @@ fn predictions_do_not_depend_on_threads() {
     let fit = || {
         let (features, labels) = &digits.training;
         let linear = LinearClassifier::fit(features.view(), labels, 10, FitSettings::with_ridge(1e-2)).unwrap();
-        let near = NearestNeighbours::new(features.view(), labels, 10, 3).unwrap();
-        (linear, near.predict(digits.test.0.view()).unwrap())
+        (linear, NearestNeighbours::new(features.view(), labels, 10, 3).unwrap().predict(digits.test.0.view()).unwrap())
     };
-    let of_pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(fit);
-    assert_eq!(of_pool(1), of_pool(3));
+    assert_eq!(pool(1).install(fit), pool(3).install(fit));
 }
 
 #[test]

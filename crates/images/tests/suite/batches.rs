@@ -1,6 +1,6 @@
 //! Batches of a training.
 
-use crate::streams;
+use crate::{pool, streams};
 use attnlab_images::patches::{PatchOrder, patches};
 use attnlab_images::transforms::Augmentation;
 use attnlab_images::{ImageBatches, LabelledImages, StoredImages};
@@ -26,8 +26,7 @@ fn batches_are_slices_of_one_sequence() {
         assert_eq!(labels.iter().sum::<usize>(), 5);
     }
     for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let part = pool.install(|| batches.training(&streams(1), 7, 6)).unwrap();
+        let part = pool(threads).install(|| batches.training(&streams(1), 7, 6)).unwrap();
         assert_eq!(part.labels, whole.labels[7..13]);
         assert_eq!(part.tokens, whole.tokens.slice(s![7..13, .., ..]));
     }
@@ -42,8 +41,7 @@ fn chosen_images_are_their_patches() {
     let batches = ImageBatches { images: &images, augmentation: &none, patch: 2, order: PatchOrder::ChannelsFirst };
     let batch = batches.chosen(&streams(1), &[9, 0]).unwrap();
     assert_eq!(batch.labels, [1, 0]);
-    let image = images.image(9).unwrap();
-    let expected = patches(image.intensities().view(), 2, PatchOrder::ChannelsFirst).unwrap();
+    let expected = patches(images.image(9).unwrap().intensities().view(), 2, PatchOrder::ChannelsFirst).unwrap();
     assert_eq!(batch.tokens.slice(s![0, .., ..]), expected.t());
     assert!(batches.chosen(&streams(1), &[10]).unwrap_err().to_string().starts_with("index = 10"));
     assert!(batches.chosen(&streams(1), &[]).is_err());

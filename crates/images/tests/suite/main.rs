@@ -9,12 +9,11 @@ mod refusals;
 mod refusals_arrays;
 mod transforms;
 
+use attnlab_core::error::Error;
 use attnlab_core::rng::Streams;
+use attnlab_images::open;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-use attnlab_core::error::Error;
-use attnlab_images::open;
 
 /// Message of the refusal of a path, which it must name; every image that can be read is read.
 fn refusal(path: &Path) -> String {
@@ -55,6 +54,11 @@ fn assert_says(text: &str, parts: &[&str]) {
 /// Streams of a test.
 fn streams(seed: u64) -> Streams {
     Streams::new(seed, "images", 0, 0)
+}
+
+/// Pool of so many threads.
+fn pool(threads: usize) -> rayon::ThreadPool {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
 /// Path of a file in `tests/data`.

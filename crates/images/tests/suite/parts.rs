@@ -42,8 +42,7 @@ fn patches_that_do_not_fit_are_refused() {
 #[test]
 fn smoothed_labels_are_those_of_pytorch() {
     // torch: (1 - 0.1) * onehot + 0.1 / 4.
-    let target = smoothed_label(2, 4, 0.1).unwrap();
-    for (share, expected) in target.iter().zip([0.025, 0.025, 0.925, 0.025]) {
+    for (share, expected) in smoothed_label(2, 4, 0.1).unwrap().iter().zip([0.025, 0.025, 0.925, 0.025]) {
         assert!((share - expected).abs() < 1e-15);
     }
     assert_eq!(smoothed_label(0, 2, 0.0).unwrap(), [1.0, 0.0]);
@@ -80,8 +79,7 @@ fn mixed_images_and_targets_have_the_same_weights() {
     let (mixed, target) = mix_up((&black, &[1.0, 0.0]), (&white, &[0.0, 1.0]), 0.75).unwrap();
     assert!(mixed.intensities().iter().all(|x| *x == 0.25));
     assert_eq!(target, [0.75, 0.25]);
-    let other = Image::from_bytes(Array3::zeros((1, 2, 2))).unwrap();
-    assert!(mix_up((&black, &[1.0]), (&other, &[1.0]), 0.5).is_err());
+    assert!(mix_up((&black, &[1.0]), (&Image::from_bytes(Array3::zeros((1, 2, 2))).unwrap(), &[1.0]), 0.5).is_err());
     assert!(mix_up((&black, &[1.0]), (&white, &[1.0, 0.0]), 0.5).is_err());
     assert!(mix_up((&black, &[1.0]), (&white, &[1.0]), -0.1).is_err());
 }
@@ -104,8 +102,7 @@ fn splits_are_stratified_and_pinned_by_their_seed() {
     let alone = stratified(&vec![0; first.len()], &names(1), 0.1, 0.25, &streams(1)).unwrap();
     let test: Vec<usize> = alone.test.iter().map(|i| first[*i]).collect();
     assert!(test.iter().all(|i| parts.test.contains(i)));
-    let none = stratified(&labels, &names(2), 0.0, 0.5, &streams(1)).unwrap();
-    assert!(none.validation.is_empty());
+    assert!(stratified(&labels, &names(2), 0.0, 0.5, &streams(1)).unwrap().validation.is_empty());
 }
 
 #[test]
@@ -166,8 +163,7 @@ proptest! {
         let image = numbered(if rgb { 3 } else { 1 }, rows * p, columns * p);
         let order = if last { PatchOrder::ChannelsLast } else { PatchOrder::ChannelsFirst };
         let tokens = patches(image.view(), p, order).unwrap();
-        let back = from_patches(tokens.view(), rows * p, columns * p, p, order).unwrap();
-        prop_assert_eq!(back, image);
+        prop_assert_eq!(from_patches(tokens.view(), rows * p, columns * p, p, order).unwrap(), image);
     }
 
     /// Every image is in exactly one part, and every part has every class.

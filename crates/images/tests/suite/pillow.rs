@@ -46,8 +46,7 @@ impl Records {
                 }
                 _ => {
                     let values = take(4 * count).as_chunks::<4>().0.iter().map(|x| f32::from_le_bytes(*x));
-                    let values = Array3::from_shape_vec(shape, values.collect()).unwrap();
-                    Record::Image(Image::from_floats(values).unwrap())
+                    Record::Image(Image::from_floats(Array3::from_shape_vec(shape, values.collect()).unwrap()).unwrap())
                 }
             };
             records.insert(name, record);
@@ -78,47 +77,22 @@ fn difference(a: &Image, b: &Image) -> u8 {
     a.iter().zip(b).map(|(x, y)| x.abs_diff(*y)).max().unwrap()
 }
 
-fn name(operation: AugmentOperation) -> &'static str {
-    match operation {
-        AugmentOperation::Identity => "identity",
-        AugmentOperation::ShearX => "shear_x",
-        AugmentOperation::ShearY => "shear_y",
-        AugmentOperation::TranslateX => "translate_x",
-        AugmentOperation::TranslateY => "translate_y",
-        AugmentOperation::Rotate => "rotate",
-        AugmentOperation::Brightness => "brightness",
-        AugmentOperation::Colour => "colour",
-        AugmentOperation::Contrast => "contrast",
-        AugmentOperation::Sharpness => "sharpness",
-        AugmentOperation::Posterise => "posterise",
-        AugmentOperation::Solarise => "solarise",
-        AugmentOperation::AutoContrast => "auto_contrast",
-        AugmentOperation::Equalise => "equalise",
-    }
-}
-
 #[test]
 fn every_operation_gives_the_levels_of_pillow() {
     let records = Records::read();
     for (source, magnitudes) in [("small", &[9, 30][..]), ("grey", &[17])] {
         let image = records.image(source);
         for operation in AugmentOperation::ALL {
-            for magnitude in magnitudes {
-                for negative in [false, true] {
-                    let made = operation.apply(image, *magnitude, negative, FILL).unwrap();
-                    let (operation_name, sign) = (name(operation), if negative { "-" } else { "+" });
-                    let expected = match operation {
-                        AugmentOperation::Identity => source.to_string(),
-                        AugmentOperation::AutoContrast | AugmentOperation::Equalise => {
-                            format!("{source} {operation_name}")
-                        }
-                        _ if operation.is_signed() => {
-                            format!("{source} {magnitude} {operation_name} {sign}")
-                        }
-                        _ => format!("{source} {magnitude} {operation_name}"),
-                    };
-                    assert_eq!(&made, records.image(&expected), "{expected}");
-                }
+            for (magnitude, negative, sign) in magnitudes.iter().flat_map(|m| [(m, false, "+"), (m, true, "-")]) {
+                let made = operation.apply(image, *magnitude, negative, FILL).unwrap();
+                let name = operation.name();
+                let expected = match operation {
+                    AugmentOperation::Identity => source.to_string(),
+                    AugmentOperation::AutoContrast | AugmentOperation::Equalise => format!("{source} {name}"),
+                    _ if operation.is_signed() => format!("{source} {magnitude} {name} {sign}"),
+                    _ => format!("{source} {magnitude} {name}"),
+                };
+                assert_eq!(&made, records.image(&expected), "{expected}");
             }
         }
     }
@@ -128,14 +102,10 @@ fn every_operation_gives_the_levels_of_pillow() {
 fn tables_of_histograms_give_the_levels_of_pillow() {
     let records = Records::read();
     for source in ["large", "flat"] {
-        let image = records.image(source);
-        let expected = records.image(&format!("{source} auto_contrast"));
-        assert_eq!(&auto_contrast(image).unwrap(), expected);
+        assert_eq!(&auto_contrast(records.image(source)).unwrap(), records.image(&format!("{source} auto_contrast")));
     }
     for source in ["large", "flat", "uneven"] {
-        let image = records.image(source);
-        let expected = records.image(&format!("{source} equalise"));
-        assert_eq!(&equalise(image).unwrap(), expected);
+        assert_eq!(&equalise(records.image(source)).unwrap(), records.image(&format!("{source} equalise")));
     }
     // The table is not the identity where there are enough pixels.
     assert_ne!(records.image("large equalise"), records.image("large"));
@@ -170,8 +140,7 @@ fn resized_images_are_those_of_pillow() {
             _ => continue,
         };
         let (height, width) = (height.parse().unwrap(), width.parse().unwrap());
-        let made = resize(records.image(source), height, width, filter).unwrap();
-        assert_eq!(&made, expected, "{name}");
+        assert_eq!(&resize(records.image(source), height, width, filter).unwrap(), expected, "{name}");
         compared += 1;
     }
     assert_eq!(compared, 16);
@@ -185,8 +154,7 @@ fn decoded_files_are_those_of_pillow() {
         let (Some(name), Record::File(bytes)) = (name.strip_prefix("file "), record) else { continue };
         let image = decode(bytes).unwrap();
         assert!(matches!(image.pixels(), Pixels::Bytes(_)));
-        let expected = records.image(&format!("decoded {name}"));
-        worst.insert(name, difference(&image, expected));
+        worst.insert(name, difference(&image, records.image(&format!("decoded {name}"))));
     }
     for (name, difference) in &worst {
         let allowed = if name.ends_with(".jpg") { JPEG_LEVELS } else { 0 };

@@ -22,8 +22,7 @@ fn first_level(images: &dyn LabelledImages, index: usize) -> u8 {
 /// `numpy.loadtxt` of the file: 1797 lines; the first has label 0 and the sum of levels 294, the last label 8.
 #[test]
 fn the_digits_of_scikit_learn_are_read() {
-    let opened = opened(&data("digits.csv.gz"), DatasetKind::Digits);
-    let images = opened.images;
+    let images = opened(&data("digits.csv.gz"), DatasetKind::Digits).images;
     assert_eq!((images.count(), images.class_names().len()), (1797, 10));
     assert_eq!((images.labels()[0], images.labels()[1796]), (0, 8));
     let first = images.image(0).unwrap();
@@ -66,10 +65,8 @@ fn a_file_whose_name_is_not_utf8_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let class = folder.path().join("cat");
     fs::create_dir(&class).unwrap();
-    let name = std::ffi::OsStr::from_bytes(b"\xff\xfe.png");
-    fs::write(class.join(name), png(1, 1, 7)).unwrap();
-    let images = opened(folder.path(), DatasetKind::Folder).images;
-    assert_eq!(first_level(images.as_ref(), 0), 7);
+    fs::write(class.join(std::ffi::OsStr::from_bytes(b"\xff\xfe.png")), png(1, 1, 7)).unwrap();
+    assert_eq!(first_level(opened(folder.path(), DatasetKind::Folder).images.as_ref(), 0), 7);
 }
 
 /// Records of CIFAR with the labels 0, 1, .. of the last of `ranges`; image i has the level i in its second green pixel.
@@ -147,18 +144,15 @@ fn arrays_of_numpy_are_read_with_their_labels() {
     fs::write(file("x.npy"), npy(&npy_header("<f4", "(2, 2, 2, 3)"), &values)).unwrap();
     fs::write(file("y.npy"), npy(&npy_header("<i4", "(2,)"), &[0, 0, 0, 0, 1, 0, 0, 0])).unwrap();
     for path in [folder.path().to_path_buf(), file("x.npy")] {
-        let images = opened(&path, DatasetKind::Numpy).images;
-        let image = images.image(1).unwrap();
+        let image = opened(&path, DatasetKind::Numpy).images.image(1).unwrap();
         assert_eq!(image.dim(), (3, 2, 2));
         // Entry (1, 1, 0, 2) of the file: number 12 + 6 + 2.
         assert_eq!(image.intensities()[(2, 1, 0)], 10.0);
         assert!(matches!(image.pixels(), Pixels::Floats(_)));
     }
     // Fortran order: the first index varies fastest.
-    let header = npy_header("|u1", "(2, 1, 2)").replace("False", "True");
-    fs::write(file("x.npy"), npy(&header, &[1, 2, 3, 4])).unwrap();
-    let images = opened(folder.path(), DatasetKind::Numpy).images;
-    let second = images.image(1).unwrap();
+    fs::write(file("x.npy"), npy(&npy_header("|u1", "(2, 1, 2)").replace("False", "True"), &[1, 2, 3, 4])).unwrap();
+    let second = opened(folder.path(), DatasetKind::Numpy).images.image(1).unwrap();
     assert_eq!(second.levels().unwrap().iter().copied().collect::<Vec<_>>(), [2, 4]);
 }
 
@@ -176,8 +170,7 @@ fn tar_shards_are_read_entry_by_entry() {
     assert!(shards.description.ends_with("3 images in 2 classes; 1 other entries skipped"));
     assert_eq!(shards.images.labels(), [1, 0, 1]);
     assert_eq!([0, 1, 2].map(|i| first_level(shards.images.as_ref(), i)), [10, 20, 30]);
-    let shard = opened(&folder.path().join("0.tar"), DatasetKind::Shards);
-    assert_eq!(shard.images.count(), 2);
+    assert_eq!(opened(&folder.path().join("0.tar"), DatasetKind::Shards).images.count(), 2);
 }
 
 #[test]
@@ -192,15 +185,13 @@ fn the_npm_package_gives_its_levels_back() {
             k => format!("{:.3}", k as f64 / 255.0),
         };
         let numbers: Vec<String> = (0..784).map(number).collect();
-        let text = format!("{{ \"data\": [{}]}}", numbers.join(","));
-        fs::write(digits.join(format!("{digit}.json")), text).unwrap();
+        fs::write(digits.join(format!("{digit}.json")), format!("{{ \"data\": [{}]}}", numbers.join(","))).unwrap();
     }
     let images = opened(folder.path(), DatasetKind::MnistJson).images;
     assert_eq!(images.labels(), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     for digit in 0..10 {
         let image = images.image(digit).unwrap();
-        let expected = (0..784).map(|k| ((k + digit) % 256) as u8);
-        assert!(image.levels().unwrap().iter().copied().eq(expected));
+        assert!(image.levels().unwrap().iter().copied().eq((0..784).map(|k| ((k + digit) % 256) as u8)));
     }
     assert!(mnist_json::open(&digits).is_ok());
 }

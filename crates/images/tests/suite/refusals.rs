@@ -27,8 +27,7 @@ fn folders_of_images_are_refused_with_the_wrong_part() {
     assert_says(&deep, &["cat/sub: content = a folder", "Open the folder above"]);
     let broken = refused_folder(&[("cat/a.png", &image[..image.len() / 2])]);
     assert_says(&broken, &["cat/a.png: image = broken"]);
-    let other = refused_folder(&[("cat/a.jpg", b"GIF89a")]);
-    assert_says(&other, &["cat/a.jpg: first bytes = 47 49 46 38", "Convert"]);
+    assert_says(&refused_folder(&[("cat/a.jpg", b"GIF89a")]), &["cat/a.jpg: first bytes = 47 49 46 38", "Convert"]);
 }
 
 #[cfg(unix)]
@@ -100,8 +99,7 @@ fn a_jpeg_that_is_cut_short_is_refused() {
     let bytes = records.file("rgb.jpg");
     assert_eq!(decode(bytes).unwrap().dim(), (3, 11, 13));
     for end in [bytes.len() - 1, bytes.len() - 100, bytes.len() / 2, 100, 3] {
-        let text = decode(&bytes[..end]).unwrap_err().to_string();
-        assert_says(&text, &["image = broken: must be whole"]);
+        assert_says(&decode(&bytes[..end]).unwrap_err().to_string(), &["image = broken: must be whole"]);
     }
 }
 
@@ -114,8 +112,7 @@ fn tar_files_that_lie_are_refused_with_the_entry() {
     let twice = refused(&[("1.png", &image), ("1.jpg", &image), ("1.cls", b"0")]);
     assert_says(&twice, &["entry '1.jpg': key = given twice"]);
     for class in [&b"cat"[..], b"-1", b"", b"\xff", &[b'1'; 100]] {
-        let text = refused(&[("1.png", &image), ("1.cls", class)]);
-        assert_says(&text, &["entry '1.cls': class = no number"]);
+        assert_says(&refused(&[("1.png", &image), ("1.cls", class)]), &["entry '1.cls': class = no number"]);
     }
     let gap = refused(&[("1.png", &image), ("1.cls", b"1000000000000")]);
     assert_says(&gap, &["label = 1000000000000: must be below the number of images, 1"]);
@@ -135,8 +132,7 @@ fn tar_files_that_lie_are_refused_with_the_entry() {
 #[cfg(unix)]
 #[test]
 fn devices_are_refused() {
-    let error = open("/dev/zero".as_ref()).err().unwrap().to_string();
-    assert_says(&error, &["must be a regular file"]);
+    assert_says(&open("/dev/zero".as_ref()).err().unwrap().to_string(), &["must be a regular file"]);
 }
 
 proptest! {
@@ -168,11 +164,9 @@ proptest! {
         for bytes in good {
             let mut changed = bytes.clone();
             if !changed.is_empty() {
-                let place = at.index(changed.len());
-                changed[place] = to;
+                changed[at.index(changed.len())] = to;
             }
-            let short = &bytes[..cut.index(bytes.len() + 1)];
-            for bytes in [&changed[..], short] {
+            for bytes in [&changed[..], &bytes[..cut.index(bytes.len() + 1)]] {
                 let _ = decode(bytes);
                 fs::write(&path, bytes).unwrap();
                 if let Ok(opened) = open(&path) {

@@ -24,12 +24,10 @@ fn idx_files_that_lie_are_refused() {
     assert_says(&refused_file("x", &images), &["name = without 'images'"]);
     assert_says(&refused_folder(&[("images", &images)]), &["labels", "Give the path"]);
     // In gzip: a size that no compression reaches, a stream that is cut, a bomb that is longer than its header says.
-    let lie = gzip(&idx(&[1_000_000, 1_000, 1_000], &[0; 8]));
-    assert_says(&folder(&lie, &labels), &["by the length of the file"]);
+    assert_says(&folder(&gzip(&idx(&[1_000_000, 1_000, 1_000], &[0; 8])), &labels), &["by the length of the file"]);
     let whole = gzip(&idx(&[2, 100, 100], &[7; 20_000]));
     assert_says(&folder(&whole[..whole.len() - 12], &labels), &["data = broken"]);
-    let bomb = gzip(&idx(&[2, 1, 1], &vec![0; 10_000_000]));
-    assert_says(&folder(&bomb, &labels), &["longer than announced"]);
+    assert_says(&folder(&gzip(&idx(&[2, 1, 1], &vec![0; 10_000_000])), &labels), &["longer than announced"]);
 }
 
 #[test]
@@ -39,8 +37,7 @@ fn numpy_files_that_lie_are_refused() {
     let image = |kind: &str, shape: &str, data: &[u8]| npy(&npy_header(kind, shape), data);
     let bomb = image("|u1", "(1000000, 1000, 1000)", &[0; 2]);
     assert_says(&pair(&bomb, &labels), &["x.npy: shape = [1000000, 1000, 1000]: must fill the 2 bytes"]);
-    let overflow = image("|u1", "(18446744073709551615, 2, 2)", &[0; 2]);
-    assert_says(&pair(&overflow, &labels), &["must fill"]);
+    assert_says(&pair(&image("|u1", "(18446744073709551615, 2, 2)", &[0; 2]), &labels), &["must fill"]);
     assert_says(&pair(&image("<f8", "(2, 1, 1)", &[0; 16]), &labels), &["type = f8", "x.astype('float32')"]);
     assert_says(&pair(&image("|u1", "(2, 1)", &[0; 2]), &labels), &["(N, H, W)"]);
     assert_says(&pair(&image("|u1", "(2, 3, 1, 2)", &[0; 12]), &labels), &["transpose(0, 2, 3, 1)"]);
@@ -58,8 +55,7 @@ fn numpy_files_that_lie_are_refused() {
     // A header of 4 GB, and a nested one.
     let long = [&b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..], &[b' '; 100]].concat();
     assert_says(&pair(&good, &long), &["header = 4294967295 bytes"]);
-    let deep = npy(&format!("{{'descr': {}", "[".repeat(40)), &[]);
-    assert_says(&pair(&good, &deep), &["header = nested"]);
+    assert_says(&pair(&good, &npy(&format!("{{'descr': {}", "[".repeat(40)), &[])), &["header = nested"]);
     assert_says(&pair(&good, &npy("no header", &[])), &["header = "]);
 }
 
@@ -103,6 +99,5 @@ fn digits_and_json_that_lie_are_refused() {
     assert_says(&json("{\"data\": []}"), &["numbers = 0"]);
     assert_says(&json("{\"data\": [0,"), &["JSON = "]);
     assert_says(&json(&"[".repeat(100_000)), &["JSON = "]);
-    let image = format!("{{\"data\": [{}0]}}", "0,".repeat(783));
-    assert_says(&json(&image), &["1.json", "Give the path"]);
+    assert_says(&json(&format!("{{\"data\": [{}0]}}", "0,".repeat(783))), &["1.json", "Give the path"]);
 }

@@ -1,6 +1,6 @@
 //! Laws of random transforms, their independence of threads, and their refusals.
 
-use crate::streams;
+use crate::{pool, streams};
 use attnlab_core::rng::hash;
 use attnlab_images::Image;
 use attnlab_images::transforms::{
@@ -18,14 +18,12 @@ fn picture(channels: usize, height: usize, width: usize) -> Image {
 }
 
 fn photographs() -> Augmentation {
-    let augment = RandAugment { operations: 2, magnitude: 9, fill: 0 };
-    Augmentation::photographs(24, augment, &[0.5; 3], &[0.25; 3])
+    Augmentation::photographs(24, RandAugment { operations: 2, magnitude: 9, fill: 0 }, &[0.5; 3], &[0.25; 3])
 }
 
 /// Checksum of the bits of an image.
 fn checksum(image: &Image) -> u64 {
-    let bytes: Vec<u8> = image.intensities().iter().flat_map(|x| x.to_le_bytes()).collect();
-    hash(&bytes)
+    hash(&image.intensities().iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())
 }
 
 #[test]
@@ -35,14 +33,12 @@ fn an_augmented_image_depends_on_seed_epoch_and_index_alone() {
     let made = |i: u64| chain.apply(&image, &streams(5), 3, i).unwrap();
     let forwards: Vec<Image> = (0..64).map(made).collect();
     for threads in [1, 3] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let backwards: Vec<Image> =
-            pool.install(|| (0..64_u32).into_par_iter().rev().map(|i| made(u64::from(i))).collect());
+            pool(threads).install(|| (0..64_u32).into_par_iter().rev().map(|i| made(u64::from(i))).collect());
         assert!(backwards.iter().rev().eq(&forwards));
     }
     // Another seed, epoch or index gives another image.
-    let others = [(6, 3, 0), (5, 4, 0), (5, 3, 1)];
-    for (seed, epoch, index) in others {
+    for (seed, epoch, index) in [(6, 3, 0), (5, 4, 0), (5, 3, 1)] {
         assert_ne!(chain.apply(&image, &streams(seed), epoch, index).unwrap(), forwards[0]);
     }
 }
@@ -50,8 +46,7 @@ fn an_augmented_image_depends_on_seed_epoch_and_index_alone() {
 /// The checksum pins the order of draws: with another one a run could not be continued by a later version.
 #[test]
 fn augmented_images_stay_the_same_across_versions() {
-    let image = picture(3, 40, 50);
-    let made = photographs().apply(&image, &streams(5), 3, 17).unwrap();
+    let made = photographs().apply(&picture(3, 40, 50), &streams(5), 3, 17).unwrap();
     assert_eq!(made.dim(), (3, 24, 24));
     assert_eq!(format!("{:016x}", checksum(&made)), "5928a68ad37f3c3c");
 }
@@ -74,8 +69,7 @@ fn rand_augment_draws_its_operations_uniformly() {
     let settings = RandAugment { operations: 1, magnitude: 20, fill: 0 };
     let mut counts = std::collections::BTreeMap::new();
     for i in 0..2800 {
-        let mut generator = streams(1).part("draw", i);
-        let made = settings.apply(&image, &mut generator).unwrap();
+        let made = settings.apply(&image, &mut streams(1).part("draw", i)).unwrap();
         *counts.entry(checksum(&made)).or_insert(0) += 1;
     }
     for (made, operation, negative) in &outcomes {
@@ -95,18 +89,15 @@ fn rand_augment_draws_its_operations_uniformly() {
 fn random_resized_crops_follow_their_law() {
     let law = CropLaw { ratio: (1.0, 1.0), ..CropLaw::default() };
     let draws = 4000;
-    let boxes = (0..draws).map(|i| law.draw(500, 500, &mut streams(2).part("box", i)).unwrap());
-    let boxes: Vec<CropBox> = boxes.collect();
+    let boxes: Vec<CropBox> = (0..draws).map(|i| law.draw(500, 500, &mut streams(2).part("box", i)).unwrap()).collect();
     assert!(boxes.iter().all(|b| b.height == b.width && b.top + b.height <= 500 && b.left + b.width <= 500));
-    let shares = boxes.iter().map(|b| (b.height * b.width) as f64 / 250_000.0);
-    let mean = shares.sum::<f64>() / draws as f64;
+    let mean = boxes.iter().map(|b| (b.height * b.width) as f64 / 250_000.0).sum::<f64>() / draws as f64;
     let deviation = 0.92 / 12.0_f64.sqrt() / (draws as f64).sqrt();
     // Rounding to whole pixels moves the mean by less than 1e-4.
     assert!((mean - 0.54).abs() < 4.0 * deviation + 1e-4, "{mean}");
     // No ratio in range fits a strip: the largest centred box.
     let strip = CropLaw::default().draw(10, 1000, &mut streams(2).part("box", 0)).unwrap();
-    let centred = CropBox { top: 0, left: 493, height: 10, width: 13 };
-    assert_eq!(strip, centred);
+    assert_eq!(strip, CropBox { top: 0, left: 493, height: 10, width: 13 });
     let column = CropLaw::default().draw(1000, 10, &mut streams(2).part("box", 0)).unwrap();
     assert_eq!((column.top, column.left, column.height, column.width), (493, 0, 13, 10));
 }
@@ -117,15 +108,13 @@ fn crops_pad_and_centre_as_stated() {
     let padded = pad(&image, 2).unwrap();
     assert_eq!(padded.dim(), (1, 9, 12));
     assert_eq!(padded.levels().unwrap()[(0, 1, 5)], 0);
-    let back = CropBox { top: 2, left: 2, height: 5, width: 8 };
-    assert_eq!(crop(&padded, back).unwrap(), image);
+    assert_eq!(crop(&padded, CropBox { top: 2, left: 2, height: 5, width: 8 }).unwrap(), image);
     // torchvision: int(round((5 - 2) / 2)) is 2, int(round((8 - 3) / 2)) is 2.
     let centre = CropBox::centred(5, 8, 2, 3).unwrap();
     assert_eq!((centre.top, centre.left), (2, 2));
     assert_eq!(flip(&image).levels().unwrap()[(0, 3, 0)], image.levels().unwrap()[(0, 3, 7)]);
     let shorter = Transform::ResizeShorter { side: 3, filter: Resampling::Bilinear };
-    let made = shorter.apply(&image, &mut streams(1).part("x", 0)).unwrap();
-    assert_eq!(made.dim(), (1, 3, 4));
+    assert_eq!(shorter.apply(&image, &mut streams(1).part("x", 0)).unwrap().dim(), (1, 3, 4));
 }
 
 #[test]
@@ -181,12 +170,10 @@ fn impossible_settings_are_refused() {
         let message = text(operation.apply(&real, 9, false, 0));
         assert!(message.starts_with("pixels = real intensities: must be levels"), "{message}");
     }
-    let flip = Transform::RandomFlip { probability: 1.5 };
-    assert!(flip.apply(&image, &mut streams(1).part("x", 0)).is_err());
+    assert!(Transform::RandomFlip { probability: 1.5 }.apply(&image, &mut streams(1).part("x", 0)).is_err());
     assert!(Image::from_bytes(Array3::zeros((2, 1, 1))).is_err());
     assert!(Image::from_bytes(Array3::zeros((1, 0, 1))).is_err());
-    let nan = Image::from_floats(Array3::from_elem((1, 1, 2), f32::NAN));
-    assert!(text(nan).starts_with("pixel[0, 0, 0] = NaN"));
+    assert!(text(Image::from_floats(Array3::from_elem((1, 1, 2), f32::NAN))).starts_with("pixel[0, 0, 0] = NaN"));
 }
 
 #[test]
@@ -195,8 +182,7 @@ fn chains_are_written_and_read_and_refused_before_any_image() {
     let text = serde_json::to_string(&chain).unwrap();
     assert!(text.contains("\"transform\":\"random-resized-crop\"") && text.contains("\"magnitude\":9"), "{text}");
     assert_eq!(serde_json::from_str::<Augmentation>(&text).unwrap(), chain);
-    let unknown = text.replace("\"operations\"", "\"operation\"");
-    assert!(serde_json::from_str::<Augmentation>(&unknown).is_err());
+    assert!(serde_json::from_str::<Augmentation>(&text.replace("\"operations\"", "\"operation\"")).is_err());
     assert!(chain.validate().is_ok());
     assert!(Augmentation::evaluation(32, 28, &[0.5], &[0.2]).validate().is_ok());
     let wrong = Augmentation::small_images(0, 4, &[0.5], &[0.2]).validate();
@@ -207,8 +193,7 @@ fn chains_are_written_and_read_and_refused_before_any_image() {
 
 #[test]
 fn translations_by_more_than_the_image_leave_the_fill() {
-    let image = picture(3, 4, 6);
-    let gone = translate(&image, i32::MAX, i32::MIN, 9).unwrap();
+    let gone = translate(&picture(3, 4, 6), i32::MAX, i32::MIN, 9).unwrap();
     assert!(gone.levels().unwrap().iter().all(|level| *level == 9));
 }
 
@@ -243,8 +228,7 @@ proptest! {
     ) {
         let image = picture(if rgb { 3 } else { 1 }, height, width);
         for operation in AugmentOperation::ALL {
-            let made = operation.apply(&image, magnitude, negative, fill).unwrap();
-            prop_assert_eq!(made.dim(), image.dim());
+            prop_assert_eq!(operation.apply(&image, magnitude, negative, fill).unwrap().dim(), image.dim());
         }
         prop_assert_eq!(flip(&flip(&image)), image);
     }

@@ -6,7 +6,7 @@ use half::{bf16, f16};
 
 /// Type of a tensor by its number in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BlockType(u32);
+pub(super) struct BlockType(pub(super) u32);
 
 /// A known type: blocks of `bytes` bytes, each of `entries` numbers.
 pub(super) struct BlockFormat {
@@ -17,10 +17,6 @@ pub(super) struct BlockFormat {
 }
 
 impl BlockType {
-    pub(super) fn new(number: u32) -> Self {
-        BlockType(number)
-    }
-
     /// Returns the name of the type, or its number.
     pub(super) fn name(self) -> String {
         const NAMES: [&str; 41] = [
@@ -96,7 +92,7 @@ fn q8_0(block: &[u8; 34]) -> [f32; 32] {
 
 /// The low halves of 16 bytes, then the high ones.
 fn nibbles<T>(bytes: &[u8], value: impl Fn(u8) -> T) -> [T; 32] {
-    std::array::from_fn(|i| if i < 16 { value(bytes[i] & 15) } else { value(bytes[i - 16] >> 4) })
+    std::array::from_fn(|i| value(if i < 16 { bytes[i] & 15 } else { bytes[i - 16] >> 4 }))
 }
 
 /// d (q - 16), q of 5 bits: 4 low ones as in [`nibbles`], then the highest of all 32 numbers.
@@ -160,11 +156,10 @@ fn eight_parts(block: &[u8]) -> [(f32, f32); 8] {
     let (d, e) = (scale(block, 0), scale(block, 2));
     let packed = &block[4..16];
     std::array::from_fn(|i| {
-        let (s, m) = match i < 4 {
-            true => (packed[i] & 63, packed[i + 4] & 63),
-            false => {
-                ((packed[i + 4] & 15) | ((packed[i - 4] >> 6) << 4), (packed[i + 4] >> 4) | ((packed[i] >> 6) << 4))
-            }
+        let (s, m) = if i < 4 {
+            (packed[i] & 63, packed[i + 4] & 63)
+        } else {
+            ((packed[i + 4] & 15) | ((packed[i - 4] >> 6) << 4), (packed[i + 4] >> 4) | ((packed[i] >> 6) << 4))
         };
         (d * f32::from(s), e * f32::from(m))
     })

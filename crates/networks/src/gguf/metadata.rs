@@ -105,10 +105,7 @@ impl<R: Read> Header<R> {
 
     pub(super) fn value(&mut self, name: &str) -> Parsed<GgufValue> {
         let kind = self.u32()?;
-        match kind {
-            9 => self.array(name, 0),
-            _ => self.single(name, kind),
-        }
+        if kind == 9 { self.array(name, 0) } else { self.single(name, kind) }
     }
 
     fn single(&mut self, name: &str, kind: u32) -> Parsed<GgufValue> {
@@ -167,13 +164,9 @@ impl<R: Read> Header<R> {
         let entries = 0..count;
         Ok(match kind {
             6 => {
-                let read = |_| Ok(f32::from_le_bytes(self.bytes()?).into());
-                GgufValue::Floats(entries.map(read).collect::<Parsed<_>>()?)
+                GgufValue::Floats(entries.map(|_| Ok(f32::from_le_bytes(self.bytes()?).into())).collect::<Parsed<_>>()?)
             }
-            12 => {
-                let read = |_| Ok(f64::from_le_bytes(self.bytes()?));
-                GgufValue::Floats(entries.map(read).collect::<Parsed<_>>()?)
-            }
+            12 => GgufValue::Floats(entries.map(|_| Ok(f64::from_le_bytes(self.bytes()?))).collect::<Parsed<_>>()?),
             7 => GgufValue::Flags(entries.map(|_| self.flag(name)).collect::<Parsed<_>>()?),
             8 => GgufValue::Texts(entries.map(|_| self.text(name)).collect::<Parsed<_>>()?),
             9 => GgufValue::Nested(entries.map(|_| self.array(name, depth + 1)).collect::<Parsed<_>>()?),

@@ -10,7 +10,7 @@ mod split;
 pub use metadata::GgufValue;
 pub(crate) use split::remove_later_parts;
 
-use crate::tensors::{content, finite, unreadable};
+use crate::tensors::{PIECE, content, finite, pieces, unreadable};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use attnlab_lab::run::memory;
@@ -18,7 +18,7 @@ use blocks::BlockType;
 use metadata::Header;
 use ndarray::{ArrayD, IxDyn};
 use std::collections::BTreeMap;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -27,9 +27,6 @@ const MOST_HEADER: u64 = 256 << 20;
 
 /// Largest number of dimensions of a tensor, as the format has it.
 const MOST_DIMENSIONS: u32 = 4;
-
-/// Bytes of a tensor that are read at a time, about.
-const PIECE: usize = 1 << 20;
 
 /// A GGUF file, in one part or several, whose headers have been checked against the lengths of the files.
 #[derive(Clone, Debug)]
@@ -112,8 +109,7 @@ impl Gguf {
             )));
         };
         let mut values = Vec::with_capacity(entries);
-        let piece = PIECE / format.bytes * format.bytes;
-        self.pieces(stored, piece, |bytes| (format.widen)(bytes, &mut values))?;
+        self.pieces(stored, PIECE / format.bytes * format.bytes, |bytes| (format.widen)(bytes, &mut values))?;
         finite(&stored.shape, &values).map_err(bad)?;
         ArrayD::from_shape_vec(IxDyn(&stored.shape), values).map_err(|e| bad(e.to_string()))
     }
@@ -128,23 +124,14 @@ impl Gguf {
     }
 
     fn pieces(&self, stored: &Stored, piece: usize, mut work: impl FnMut(&[u8])) -> Result<()> {
-        let unreadable = |e| unreadable(&stored.file, e);
-        let mut file = input::open("GGUF", &stored.file).map_err(unreadable)?;
-        file.seek(SeekFrom::Start(stored.start)).map_err(unreadable)?;
-        let mut left = stored.bytes as usize;
-        let mut buffer = vec![0; piece.min(left)];
-        while left > 0 {
-            let part = &mut buffer[..piece.min(left)];
-            file.read_exact(part).map_err(unreadable)?;
-            left -= part.len();
-            work(part);
-        }
-        Ok(())
+        pieces("GGUF", &stored.file, stored.start, stored.bytes as usize, piece, |bytes| {
+            work(bytes);
+            Ok(())
+        })
     }
 
     fn stored(&self, name: &str) -> Result<&Stored> {
-        let unknown = || Error::unknown("tensor", name, self.names());
-        self.tensors.get(name).ok_or_else(unknown)
+        self.tensors.get(name).ok_or_else(|| Error::unknown("tensor", name, self.names()))
     }
 }
 
@@ -153,11 +140,9 @@ fn parse(path: &Path, length: u64, header: &mut Header<impl Read>) -> std::resul
     if header.bytes()? != *b"GGUF" {
         return Err("must be a GGUF file; it does not begin with \"GGUF\"".into());
     }
-    match header.u32()? {
-        2 | 3 => {}
-        version => {
-            return Err(format!("GGUF version = {version}: must be 2 or 3, little-endian. Convert the file anew"));
-        }
+    let version = header.u32()?;
+    if !matches!(version, 2 | 3) {
+        return Err(format!("GGUF version = {version}: must be 2 or 3, little-endian. Convert the file anew"));
     }
     let (tensors, settings) = (header.u64()?, header.u64()?);
     // A setting takes 8 bytes for its name and 5 for its value at least, a tensor 24.
@@ -166,8 +151,7 @@ fn parse(path: &Path, length: u64, header: &mut Header<impl Read>) -> std::resul
     let mut metadata = BTreeMap::new();
     for _ in 0..settings {
         let name = header.text("a name of a setting")?;
-        let value = header.value(&name)?;
-        if metadata.insert(name.clone(), value).is_some() {
+        if metadata.insert(name.clone(), header.value(&name)?).is_some() {
             return Err(format!("{name}: must be there once"));
         }
     }
@@ -220,11 +204,8 @@ fn tensor(header: &mut Header<impl Read>, file: &Arc<Path>, alignment: u64) -> s
     if dimensions > MOST_DIMENSIONS {
         return Err(format!("must have at most {MOST_DIMENSIONS} dimensions; it has {dimensions}"));
     }
-    let mut shape = vec![];
-    for _ in 0..dimensions {
-        shape.push(header.u64()?);
-    }
-    let kind = BlockType::new(header.u32()?);
+    let shape = (0..dimensions).map(|_| header.u64()).collect::<std::result::Result<Vec<u64>, String>>()?;
+    let kind = BlockType(header.u32()?);
     let start = header.u64()?;
     if !start.is_multiple_of(alignment) {
         return Err(format!("must begin at a multiple of {alignment} bytes; it begins at {start}"));
@@ -240,10 +221,9 @@ fn tensor(header: &mut Header<impl Read>, file: &Arc<Path>, alignment: u64) -> s
         Some(format) => {
             let row = shape.first().copied().unwrap_or(1);
             if !row.is_multiple_of(format.entries as u64) {
+                let (entries, kind) = (format.entries, kind.name());
                 return Err(format!(
-                    "must have rows of whole blocks of {} entries for its type {}; they have {row}",
-                    format.entries,
-                    kind.name()
+                    "must have rows of whole blocks of {entries} entries for its type {kind}; they have {row}"
                 ));
             }
             // Fewer than the entries for every type but f32, so the product may not fit.

@@ -2,7 +2,7 @@
 //! first part has the settings, and every part the tensors that its header names.
 
 use super::{Gguf, GgufValue};
-use crate::tensors::content;
+use crate::tensors::{content, require_content};
 use attnlab_core::error::Result;
 use attnlab_core::input;
 use std::path::{Path, PathBuf};
@@ -19,13 +19,10 @@ struct PartName {
 impl PartName {
     /// Reads the name of a file; None if it is not that of a part.
     fn of(path: &Path) -> Option<Self> {
-        let stem = path.file_name()?.to_str()?.strip_suffix(".gguf")?;
-        let (rest, count) = stem.rsplit_once("-of-")?;
+        let (rest, count) = path.file_name()?.to_str()?.strip_suffix(".gguf")?.rsplit_once("-of-")?;
         let (name, number) = rest.rsplit_once('-')?;
-        let whole = |digits: &str| match digits.len() == 5 && digits.bytes().all(|b| b.is_ascii_digit()) {
-            true => digits.parse().ok(),
-            false => None,
-        };
+        let is_number = |digits: &&str| digits.len() == 5 && digits.bytes().all(|b| b.is_ascii_digit());
+        let whole = |digits: &str| Some(digits).filter(is_number)?.parse().ok();
         let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
         Some(PartName { folder, name: name.into(), number: whole(number)?, count: whole(count)? })
     }
@@ -56,10 +53,8 @@ pub(super) fn joined(mut first: Gguf) -> Result<Gguf> {
     let name = PartName::of(&path).filter(|name| name.count == count);
     let number = whole(&first, "split.no")?.unwrap_or(0);
     if number != 0 {
-        let part = match &name {
-            Some(name) => name.part(1).display().to_string(),
-            None => format!("NAME-00001-of-{count:05}.gguf"),
-        };
+        let unknown = || format!("NAME-00001-of-{count:05}.gguf");
+        let part = name.map_or_else(unknown, |name| name.part(1).display().to_string());
         return bad(format!(
             "split.no = {number}: must be 0; this is a later part of a split file. Give the first, {part}"
         ));
@@ -83,10 +78,8 @@ pub(super) fn joined(mut first: Gguf) -> Result<Gguf> {
             let value = whole(&part, key)?;
             if value != Some(expected) {
                 let value = value.map_or("absent".into(), |v| v.to_string());
-                return Err(content(
-                    &path,
-                    format!("{key} = {value}: must be {expected}. Take all parts from one download"),
-                ));
+                let problem = format!("{key} = {value}: must be {expected}. Take all parts from one download");
+                return Err(content(&path, problem));
             }
         }
         for (name, tensor) in part.tensors {
@@ -114,8 +107,6 @@ fn whole(file: &Gguf, name: &str) -> Result<Option<u64>> {
         Some(GgufValue::Signed(n)) => u64::try_from(*n).ok(),
         Some(_) => None,
     };
-    match value {
-        Some(_) => Ok(value),
-        None => Err(content(&file.path, format!("{name}: must be a whole number, at least 0"))),
-    }
+    require_content(value.is_some(), &file.path, format!("{name}: must be a whole number, at least 0"))?;
+    Ok(value)
 }

@@ -5,60 +5,29 @@
 use super::forms::{AddedToken, ByteLevel, next_id};
 use super::{MOST_BYTES, read_json};
 use crate::names::fits;
-use crate::tensors::content;
+use crate::tensors::{content, require_content};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// Settings that change no token of a text, by what they are about.
+/// Settings that change no token of a text, a line of names for each thing that they are about.
 const NEUTRAL: &[&str] = &[
     // The writer and how the files were loaded.
-    "__type",
-    "_commit_hash",
-    "_from_auto",
-    "backend",
-    "device_map",
-    "init_inputs",
-    "is_local",
-    "local_files_only",
-    "merges_file",
-    "name_or_path",
-    "processor_class",
-    "special_tokens_map_file",
-    "tokenizer_file",
-    "transformers_version",
-    "trust_remote_code",
-    "use_fast",
-    "vocab_file",
+    "__type _commit_hash _from_auto backend device_map init_inputs is_local local_files_only merges_file \
+     name_or_path processor_class special_tokens_map_file tokenizer_file transformers_version trust_remote_code \
+     use_fast vocab_file",
     // Ids into text: nothing is decoded where tokens count.
-    "clean_up_tokenization_spaces",
-    "decode_with_prefix_space",
-    "errors",
-    "spaces_between_special_tokens",
+    "clean_up_tokenization_spaces decode_with_prefix_space errors spaces_between_special_tokens",
     // Chats: a text is none.
-    "chat_template",
-    "response_schema",
-    "use_default_system_prompt",
+    "chat_template response_schema use_default_system_prompt",
     // Truncation and padding, which are left out here whatever a file asks for.
-    "max_len",
-    "max_length",
-    "model_max_length",
-    "pad_to_multiple_of",
-    "pad_token_type_id",
-    "padding",
-    "padding_side",
-    "stride",
-    "truncation",
-    "truncation_side",
-    "truncation_strategy",
+    "max_len max_length model_max_length pad_to_multiple_of pad_token_type_id padding padding_side stride \
+     truncation truncation_side truncation_strategy",
     // Other outputs than ids: masks, segments, offsets.
-    "model_input_names",
-    "return_token_type_ids",
-    "trim_offsets",
+    "model_input_names return_token_type_ids trim_offsets",
     // Counts and ids repeat what the vocabulary and the tokens' names say.
-    "*_token_id",
-    "vocab_size",
+    "*_token_id vocab_size",
     // Conversion from a SentencePiece model, of which tokenizer.json is the result.
     "sp_model_kwargs",
 ];
@@ -68,15 +37,8 @@ const FIXED: [(&str, &str); 4] =
     [("do_basic_tokenize", "true"), ("from_slow", "false"), ("never_split", "[]"), ("split_special_tokens", "false")];
 
 /// Flags that are obeyed.
-const FLAGS: [&str; 7] = [
-    "add_bos_token",
-    "add_eos_token",
-    "add_prefix_space",
-    "do_lower_case",
-    "legacy",
-    "strip_accents",
-    "tokenize_chinese_chars",
-];
+const FLAGS: &str =
+    "add_bos_token add_eos_token add_prefix_space do_lower_case legacy strip_accents tokenize_chinese_chars";
 
 /// Classes whose versions differ: up to 4 of `transformers` the flags decide about special tokens, from 5 on
 /// tokenizer.json does.
@@ -106,14 +68,8 @@ impl Configuration {
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let path = folder.join("tokenizer_config.json");
         let values = object(&path)?;
-        let mut settings = Configuration {
-            is_there: values.is_some(),
-            path,
-            class: String::new(),
-            flags: Map::new(),
-            special: vec![],
-            added: vec![],
-        };
+        let (class, flags, special, added) = (String::new(), Map::new(), vec![], vec![]);
+        let mut settings = Configuration { is_there: values.is_some(), path, class, flags, special, added };
         let values = values.unwrap_or_default();
         let complete = values.contains_key("added_tokens_decoder");
         for (name, value) in values.iter().filter(|(_, value)| !value.is_null()) {
@@ -122,10 +78,9 @@ impl Configuration {
         let old = folder.join("special_tokens_map.json");
         if let Some(values) = object(&old)?.filter(|_| !complete) {
             for (name, value) in values.iter().filter(|(_, value)| !value.is_null()) {
-                match name.ends_with("_token") || EXTRA.contains(&&name[..]) {
-                    true => settings.special(name, value)?,
-                    false => return Err(content(&old, format!("{name}: must be absent; it names no special token"))),
-                }
+                let known = name.ends_with("_token") || EXTRA.contains(&&name[..]);
+                require_content(known, &old, format!("{name}: must be absent; it names no special token"))?;
+                settings.special(name, value)?;
             }
         }
         let old = folder.join("added_tokens.json");
@@ -155,15 +110,14 @@ impl Configuration {
                 self.class = class.strip_suffix("Fast").unwrap_or(class).to_string();
             }
             "added_tokens_decoder" => {
-                let tokens = value.as_object().ok_or_else(|| self.refuse(name, value, "must be an object"))?;
-                for (id, token) in tokens {
+                for (id, token) in value.as_object().ok_or_else(|| self.refuse(name, value, "must be an object"))? {
                     let place = format!("{name}.{id}");
                     let id = id.parse().map_err(|_| self.refuse(&place, token, "must have an id as its key"))?;
                     let token = self.token(&place, token, false)?;
                     self.added.push((id, token));
                 }
             }
-            _ if FLAGS.contains(&name) => {
+            _ if FLAGS.split_whitespace().any(|flag| flag == name) => {
                 if !value.is_boolean() {
                     return Err(self.refuse(name, value, "must be true or false"));
                 }
@@ -171,13 +125,11 @@ impl Configuration {
             }
             _ if FIXED.iter().any(|(fixed, _)| *fixed == name) => {
                 let allowed = FIXED.iter().find(|(fixed, _)| *fixed == name).map_or("", |(_, allowed)| allowed);
-                let written = value.to_string();
-                if written != allowed {
-                    let requirement = format!("must be {allowed}; others are not supported");
-                    return Err(self.refuse(name, value, &requirement));
+                if value.to_string() != allowed {
+                    return Err(self.refuse(name, value, &format!("must be {allowed}; others are not supported")));
                 }
             }
-            _ if NEUTRAL.iter().any(|pattern| fits(pattern, name)) => {}
+            _ if NEUTRAL.iter().flat_map(|names| names.split_whitespace()).any(|known| fits(known, name)) => {}
             _ if name.ends_with("_token") || EXTRA.contains(&name) => self.special(name, value)?,
             _ => {
                 let requirement = "must be absent; this setting is not known and may change the tokens. Remove it only \
@@ -281,16 +233,12 @@ impl Configuration {
             prefix_once(description);
         }
         let Some(wanted) = self.flag("add_prefix_space") else { return Ok(()) };
-        match prefixed(description) {
-            Some(known) if known != wanted => match self.class == "GPT2Tokenizer" {
-                true => ByteLevel::set_prefix(&mut description["pre_tokenizer"], wanted),
-                false => {
-                    let requirement = format!("must be {known}, as tokenizer.json has it, or absent; the two disagree");
-                    return Err(self.refuse("add_prefix_space", &json!(wanted), &requirement));
-                }
-            },
-            _ => {}
+        let Some(known) = prefixed(description).filter(|known| *known != wanted) else { return Ok(()) };
+        if self.class != "GPT2Tokenizer" {
+            let requirement = format!("must be {known}, as tokenizer.json has it, or absent; the two disagree");
+            return Err(self.refuse("add_prefix_space", &json!(wanted), &requirement));
         }
+        ByteLevel::set_prefix(&mut description["pre_tokenizer"], wanted);
         Ok(())
     }
 
@@ -347,13 +295,10 @@ impl Configuration {
             }
             return Ok(());
         }
-        let known = [("do_lower_case", "lowercase"), ("tokenize_chinese_chars", "handle_chinese_chars")];
-        for (flag, field) in known {
+        for (flag, field) in [("do_lower_case", "lowercase"), ("tokenize_chinese_chars", "handle_chinese_chars")] {
             let Some(wanted) = self.flag(flag) else { continue };
-            let has = match normaliser.get(field).and_then(Value::as_bool) {
-                Some(has) => has,
-                None => flag == "do_lower_case" && normaliser.to_string().contains("\"Lowercase\""),
-            };
+            let lowers = || flag == "do_lower_case" && normaliser.to_string().contains("\"Lowercase\"");
+            let has = normaliser.get(field).and_then(Value::as_bool).unwrap_or_else(lowers);
             if has != wanted {
                 let requirement = format!("must be {has}, as the normaliser of tokenizer.json has it, or absent");
                 return Err(self.refuse(flag, &json!(wanted), &requirement));
@@ -397,7 +342,7 @@ fn object(path: &Path) -> Result<Option<Map<String, Value>>> {
     }
     match read_json(path, MOST_BYTES)? {
         Value::Object(values) => Ok(Some(values)),
-        _ => Err(content(path, "must be an object of JSON".into())),
+        _ => Err(content(path, "must be an object of JSON")),
     }
 }
 
@@ -424,8 +369,7 @@ fn prefixed(description: &Value) -> Option<bool> {
             _ => {}
         }
         for name in ["pretokenizers", "normalizers"] {
-            let inner = value.get(name).and_then(Value::as_array);
-            inner.into_iter().flatten().for_each(|part| parts(part, flags));
+            value.get(name).and_then(Value::as_array).into_iter().flatten().for_each(|part| parts(part, flags));
         }
     }
     let mut flags = vec![];

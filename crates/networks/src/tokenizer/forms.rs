@@ -2,7 +2,7 @@
 
 use super::configuration::Configuration;
 use super::{MOST_BYTES, read_json, read_text};
-use crate::tensors::content;
+use crate::tensors::{content, require_content};
 use crate::training::TrainingCheckpoint;
 use attnlab_core::error::Result;
 use attnlab_core::input;
@@ -61,8 +61,7 @@ impl ByteLevel {
         let before = match self.split.get("type").and_then(Value::as_str) {
             None => bytes(true),
             Some(kind) => {
-                let parts = [self.split.clone(), bytes(kind == "Digits")];
-                json!({"type": "Sequence", "pretokenizers": parts})
+                json!({"type": "Sequence", "pretokenizers": [self.split.clone(), bytes(kind == "Digits")]})
             }
         };
         let model = json!({"type": "BPE", "dropout": null, "unk_token": null, "continuing_subword_prefix": null,
@@ -103,13 +102,10 @@ pub(super) fn around(before: Option<Special>, after: Option<Special>) -> Value {
 pub(super) fn of_bytes(checkpoint: &TrainingCheckpoint) -> Result<Value> {
     let model = checkpoint.configuration()?;
     let tokens = model.get("input").and_then(|input| input.get("vocabulary"));
-    if tokens.and_then(Value::as_u64) != Some(BYTES as u64) {
-        let problem =
-            "must be of a network with a vocabulary of 256, whose tokens are bytes, or have tokenizer.json beside it";
-        return Err(content(&checkpoint.state, problem.into()));
-    }
-    let pairs = (0..BYTES).map(|byte| (letter(byte as u8).to_string(), json!(byte)));
-    let vocabulary: Map<String, Value> = pairs.collect();
+    let problem =
+        "must be of a network with a vocabulary of 256, whose tokens are bytes, or have tokenizer.json beside it";
+    require_content(tokens.and_then(Value::as_u64) == Some(BYTES as u64), &checkpoint.state, problem)?;
+    let vocabulary: Map<String, Value> = (0..BYTES).map(|byte| (letter(byte as u8).to_string(), json!(byte))).collect();
     Ok(ByteLevel { vocabulary: vocabulary.into(), merges: json!([]), ..ByteLevel::default() }.description())
 }
 
@@ -117,13 +113,8 @@ pub(super) fn of_bytes(checkpoint: &TrainingCheckpoint) -> Result<Value> {
 /// from U+0100 on, in the order of the bytes.
 fn letter(byte: u8) -> char {
     let printed = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
-    match printed(byte) {
-        true => char::from(byte),
-        false => {
-            let before = (0..byte).filter(|b| !printed(*b)).count() as u32;
-            char::from_u32(0x100 + before).unwrap_or('?')
-        }
-    }
+    let before = || (0..byte).filter(|b| !printed(*b)).count() as u32;
+    if printed(byte) { char::from(byte) } else { char::from_u32(0x100 + before()).unwrap_or('?') }
 }
 
 /// GPT-2's files as a tokenizer.json, under the settings beside them.
@@ -133,7 +124,7 @@ pub(super) fn gpt2(vocabulary: &Path, merges: &Path, beside: &Configuration) -> 
     if !beside.is_there() && model_type(folder)?.as_deref() == Some("opt") {
         let problem = "must have tokenizer_config.json beside it, as OPT is published: it says which token begins every \
                        text. Copy it from where the network is";
-        return Err(content(vocabulary, problem.into()));
+        return Err(content(vocabulary, problem));
     }
     let tokens = read_json(vocabulary, MOST_BYTES)?;
     contiguous(vocabulary, &tokens)?;
@@ -151,9 +142,8 @@ pub(super) fn gpt2(vocabulary: &Path, merges: &Path, beside: &Configuration) -> 
     }
     .description();
     beside.amend(&mut whole)?;
-    let end = |flag: &str, role: &str| match beside.flag(flag) {
-        Some(true) => special(&whole, beside, role, END).map(Some),
-        _ => Ok(None),
+    let end = |flag: &str, role: &str| {
+        (beside.flag(flag) == Some(true)).then(|| special(&whole, beside, role, END)).transpose()
     };
     let (bos, eos) = (end("add_bos_token", "bos_token")?, end("add_eos_token", "eos_token")?);
     if bos.is_some() || eos.is_some() {
@@ -242,8 +232,7 @@ fn model_type(folder: &Path) -> Result<Option<String>> {
     if !input::is_file("config.json", &path) {
         return Ok(None);
     }
-    let settings = read_json(&path, MOST_BYTES)?;
-    Ok(settings.get("model_type").and_then(Value::as_str).map(String::from))
+    Ok(read_json(&path, MOST_BYTES)?.get("model_type").and_then(Value::as_str).map(String::from))
 }
 
 /// Returns the least id that no token has, in the vocabulary or among added tokens.
@@ -259,18 +248,14 @@ pub(super) fn next_id(description: &Value, added: &[Value]) -> u64 {
 /// Refuses a vocabulary whose ids are not 0, 1, 2, ..
 fn contiguous(path: &Path, vocabulary: &Value) -> Result<()> {
     let names = ids(path, vocabulary)?;
-    match (0..).zip(names.keys()).find(|(expected, id)| expected != *id) {
-        None => Ok(()),
-        Some((hole, id)) => {
-            let problem = format!(
-                "vocabulary: must have a token of every id up to {}; {hole} is missing, before {id}, that of {:?}. Take \
-                 the file from where the network is",
-                names.len() - 1,
-                names[id]
-            );
-            Err(content(path, problem))
-        }
-    }
+    let Some((hole, id)) = (0..).zip(names.keys()).find(|(expected, id)| expected != *id) else { return Ok(()) };
+    let problem = format!(
+        "vocabulary: must have a token of every id up to {}; {hole} is missing, before {id}, that of {:?}. Take the file \
+         from where the network is",
+        names.len() - 1,
+        names[id]
+    );
+    Err(content(path, problem))
 }
 
 /// Tokens by their ids.

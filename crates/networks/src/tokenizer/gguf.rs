@@ -114,10 +114,7 @@ impl<'a> Entries<'a> {
 
     /// A text, empty where there is none.
     fn text(&self, name: &str) -> &'a str {
-        match self.get(name) {
-            Some(GgufValue::Text(text)) => text,
-            _ => "",
-        }
+        if let Some(GgufValue::Text(text)) = self.get(name) { text } else { "" }
     }
 
     fn texts(&self, name: &str) -> Result<&'a [String]> {

@@ -5,7 +5,7 @@ mod forms;
 mod gguf;
 
 use crate::gguf::Gguf;
-use crate::tensors::content;
+use crate::tensors::{content, require_content};
 use crate::transformer::gguf_at;
 use crate::{text, training};
 use attnlab_core::error::Result;
@@ -106,8 +106,7 @@ impl Tokenizer {
     }
 
     fn ids(&self, text: &str, special: bool) -> Result<Vec<u32>> {
-        let encoded = contained(&self.path, "must encode the text", || self.inner.encode_fast(text, special))?;
-        Ok(encoded.get_ids().to_vec())
+        Ok(contained(&self.path, "must encode the text", || self.inner.encode_fast(text, special))?.get_ids().to_vec())
     }
 
     /// Turns ids into text, without special tokens.
@@ -203,23 +202,18 @@ impl Described {
                 false => Described::of_file(&other),
             };
         }
-        let problem = match input::is_file("tokenizer", &path.join("tokenizer.model")) {
-            true => {
-                "must hold tokenizer.json; a SentencePiece model alone is not read. Write it beside: \
-                 AutoTokenizer.from_pretrained(\"..\").save_pretrained(\"..\")"
-            }
-            false => {
-                "must hold tokenizer.json, vocab.json and merges.txt, or vocab.txt. Copy it from where the network is"
-            }
+        let problem = if input::is_file("tokenizer", &path.join("tokenizer.model")) {
+            "must hold tokenizer.json; a SentencePiece model alone is not read. Write it beside: \
+             AutoTokenizer.from_pretrained(\"..\").save_pretrained(\"..\")"
+        } else {
+            "must hold tokenizer.json, vocab.json and merges.txt, or vocab.txt. Copy it from where the network is"
         };
-        Err(content(path, problem.into()))
+        Err(content(path, problem))
     }
 
     fn of_file(path: &Path) -> Result<Self> {
         let mut whole = read_json(path, MOST_BYTES)?;
-        if !whole.is_object() {
-            return Err(content(path, "must be a tokenizer that can be built, an object of JSON".into()));
-        }
+        require_content(whole.is_object(), path, "must be a tokenizer that can be built, an object of JSON")?;
         forms::ids(path, &whole["model"]["vocab"])?;
         let dropout = &whole["model"]["dropout"];
         if dropout.as_f64().is_some_and(|share| share != 0.0) {

@@ -1,6 +1,6 @@
 //! Description of a network of attention and MLP blocks.
 
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, non_negative, positive, require};
 use attnlab_lab::run::memory;
 
 /// Kind of normalisation.
@@ -198,10 +198,7 @@ impl TransformerArchitecture {
 
     /// Counts the parameters.
     pub fn parameters(&self) -> u64 {
-        let p = |sizes: &[usize]| {
-            let sizes: Vec<u64> = sizes.iter().map(|n| *n as u64).collect();
-            memory::product(&sizes)
-        };
+        let p = |sizes: &[usize]| memory::product(&sizes.iter().map(|n| *n as u64).collect::<Vec<u64>>());
         let (d, h) = (self.width, self.hidden);
         let norm = d * (1 + usize::from(self.norm_bias));
         let inner = self.heads * self.head_dim;
@@ -233,23 +230,18 @@ impl TransformerArchitecture {
     /// Refuses sizes that contradict each other; the names are those of the fields.
     ///
     /// # Errors
-    /// [`Error::Invalid`] with the size, its value and the requirement.
+    /// [`Error::Invalid`](attnlab_core::Error::Invalid) with the size, its value and the requirement.
     pub fn validate(&self) -> Result<()> {
-        if self.kv_heads == 0 || !self.heads.is_multiple_of(self.kv_heads) {
-            let allowed = format!("must be a divisor of heads = {}", self.heads);
-            return Err(Error::invalid("kv_heads", self.kv_heads, allowed));
-        }
+        let divides = self.kv_heads > 0 && self.heads.is_multiple_of(self.kv_heads);
+        require(divides, "kv_heads", self.kv_heads, format!("must be a divisor of heads = {}", self.heads))?;
         if let PositionEncoding::Rotary { turned, base, .. } = self.positions {
-            if !turned.is_multiple_of(2) || turned > self.head_dim || turned == 0 {
-                let allowed = format!("must be even, and from 2 to head_dim = {}; rotations turn pairs", self.head_dim);
-                return Err(Error::invalid("turned", turned, allowed));
-            }
-            attnlab_core::error::positive("base", base)?;
+            let allowed = format!("must be even, and from 2 to head_dim = {}; rotations turn pairs", self.head_dim);
+            require(turned.is_multiple_of(2) && (2..=self.head_dim).contains(&turned), "turned", turned, allowed)?;
+            positive("base", base)?;
         }
-        if let Some(first) = self.attention_only_from.filter(|f| *f > self.layers) {
-            let allowed = format!("must be at most layers = {}", self.layers);
-            return Err(Error::invalid("mlp_blocks", first, allowed));
+        if let Some(first) = self.attention_only_from {
+            require(first <= self.layers, "mlp_blocks", first, format!("must be at most layers = {}", self.layers))?;
         }
-        attnlab_core::error::non_negative("epsilon", self.epsilon)
+        non_negative("epsilon", self.epsilon)
     }
 }

@@ -112,23 +112,22 @@ fn work(
                 *x = f32::NEG_INFINITY;
             }
         }
-        if let Some(scores) = &mut task.scores {
-            for (to, from) in scores.column_mut(j).iter_mut().zip(column.iter()) {
-                *to = *from;
-            }
-        }
+        record(&mut task.scores, j, column);
         at_full_width(
             #[inline(always)]
             || softmax(column),
         );
         hidden.fill(0.0);
-        if let Some(weights) = &mut task.weights {
-            for (to, from) in weights.column_mut(j).iter_mut().zip(column.iter()) {
-                *to = *from;
-            }
-        }
+        record(&mut task.weights, j, column);
     }
     multiply(1.0, values, tile.view(), false, task.output, Threads::One);
+}
+
+/// Copies column j of a tile to where it is recorded, if it is.
+fn record(to: &mut Option<ArrayViewMut2<f32>>, j: usize, column: &[f32]) {
+    if let Some(to) = to {
+        to.column_mut(j).iter_mut().zip(column).for_each(|(to, from)| *to = *from);
+    }
 }
 
 /// Scales every column to length 1; a column of zeros stays.
@@ -144,8 +143,7 @@ fn of_unit_length(queries: ArrayView2<f32>) -> Array2<f32> {
 
 #[inline(always)]
 fn softmax(x: &mut [f32]) {
-    let sum = exp_shifted(x, largest(x));
-    let scale = 1.0 / sum;
+    let scale = 1.0 / exp_shifted(x, largest(x));
     for x in x {
         *x *= scale;
     }

@@ -31,8 +31,7 @@ impl TransformerArchitecture {
     /// ```
     pub fn forward_cost(&self, tokens: usize) -> ForwardCost {
         let n = tokens as u64;
-        let layers = self.layers as u64;
-        let per_pair = product(&[4, self.head_dim as u64, self.heads as u64, layers]);
+        let per_pair = product(&[4, self.head_dim as u64, self.heads as u64, self.layers as u64]);
         let tiles = (0..tokens).step_by(TILE).map(|start| {
             let columns = TILE.min(tokens - start);
             (if self.causal { start + columns } else { tokens } * columns) as u64

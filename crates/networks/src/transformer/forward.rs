@@ -7,7 +7,7 @@ use super::parts::{Rotation, activate, add_affine, affine, each_token, multiply,
 use super::predict::Prefix;
 use super::recordings::{Recorded, RecordedLayer, Recordings};
 use super::weights::{Block, NormWeights};
-use attnlab_core::error::{Error, Result, require_shape};
+use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::linalg::Threads;
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 
@@ -92,8 +92,7 @@ impl Transformer {
         visit: &mut dyn FnMut(RecordedLayer) -> Result<()>,
     ) -> Result<Recorded> {
         let mut recorded = Recorded::default();
-        let past = Past::default();
-        let x = self.hidden_states(input, past, recordings, &mut recorded, visit)?;
+        let x = self.hidden_states(input, Past::default(), recordings, &mut recorded, visit)?;
         if recordings.has("logits") {
             let mut logits = Array2::zeros((self.architecture.vocabulary, x.ncols()).f());
             multiply(1.0, self.unembedding()?, x.view(), false, logits.view_mut(), Threads::All);
@@ -108,11 +107,9 @@ impl Transformer {
     pub(super) fn check(&self, input: &TokenInput, before: usize) -> Result<()> {
         let a = &self.architecture;
         let n = input.ids.len();
-        if n == 0 || n + before > a.context {
-            let allowed =
-                format!("must be from 1 to {} tokens, the context of the network", a.context.saturating_sub(before));
-            return Err(Error::invalid("ids", format!("{n} tokens"), allowed));
-        }
+        let most = a.context.saturating_sub(before);
+        let allowed = format!("must be from 1 to {most} tokens, the context of the network");
+        require(n > 0 && n + before <= a.context, "ids", format!("{n} tokens"), allowed)?;
         let beyond = |values: &[u32], most: usize| values.iter().position(|v| *v as usize >= most);
         if let Some(i) = beyond(input.ids, a.vocabulary) {
             let allowed = format!("must be less than the number of different tokens, {}", a.vocabulary);
@@ -127,10 +124,8 @@ impl Transformer {
         }
         if let Some(mask) = input.mask {
             require_shape(mask.len() == n, "mask", mask.len(), format!("{n}, one per token"))?;
-            if a.causal || !mask.contains(&true) {
-                let allowed = "must be absent in causal networks, and true somewhere in others. Cut padding off";
-                return Err(Error::invalid("mask", "given", allowed));
-            }
+            let allowed = "must be absent in causal networks, and true somewhere in others. Cut padding off";
+            require(!a.causal && mask.contains(&true), "mask", "given", allowed)?;
         }
         Ok(())
     }
@@ -301,18 +296,16 @@ fn run_block(
     record.scores = scores;
     record.weights = weights;
     // In the parallel form the MLP reads the residual from before attention.
-    let parallel = block.mlp.as_ref().filter(|_| a.parallel);
-    let mlp_input = parallel.map(|mlp| normed(x, &mlp.norm));
+    let mlp_input = block.mlp.as_ref().filter(|_| a.parallel).map(|mlp| normed(x, &mlp.norm));
     add_affine(&block.out, heads.view(), x, true);
     if outputs {
         let heads = heads.axis_chunks_iter(Axis(0), a.head_dim);
-        record.outputs = heads
-            .map(|head| {
-                let mut copy = Array2::zeros(head.raw_dim().f());
-                copy.assign(&head);
-                copy
-            })
-            .collect();
+        let copy = |head: ArrayView2<f32>| {
+            let mut copy = Array2::zeros(head.raw_dim().f());
+            copy.assign(&head);
+            copy
+        };
+        record.outputs = heads.map(copy).collect();
     }
     if !before {
         norm(x, &block.attention_norm);

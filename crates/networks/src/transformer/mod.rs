@@ -50,7 +50,7 @@ use crate::foreign;
 use crate::gguf::{Gguf, remove_later_parts};
 use crate::tensors::content;
 use crate::training;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::input;
 use attnlab_lab::run::memory;
 use families::attention_only::TRAINING;
@@ -93,8 +93,7 @@ impl Transformer {
     pub fn open(path: &Path) -> Result<Self> {
         let (from, family, mut architecture) = described(path)?;
         let checkpoint = Checkpoint::open(&from)?;
-        let needed = architecture.parameters().saturating_mul(4);
-        memory::ensure(&format!("reading {}", path.display()), needed)?;
+        memory::ensure(&format!("reading {}", path.display()), architecture.parameters().saturating_mul(4))?;
         let weights = Source::new(&checkpoint, &family.names)?.weights(&architecture, family.qkv)?;
         if architecture.output == OutputHead::Own && weights.output.is_none() {
             architecture.output = OutputHead::Absent;
@@ -141,16 +140,10 @@ impl Transformer {
             let allowed = format!("must be less than the number of blocks, {}", a.layers);
             return Err(Error::invalid("layer", layer, allowed));
         };
-        if head >= a.heads {
-            let allowed = format!("must be less than the number of heads, {}", a.heads);
-            return Err(Error::invalid("head", head, allowed));
-        }
+        require(head < a.heads, "head", head, format!("must be less than the number of heads, {}", a.heads))?;
         let p = a.head_dim;
         let group = head / (a.heads / a.kv_heads);
-        let rows = |first: usize| {
-            let weight = &block.qkv.weight;
-            weight.slice(ndarray::s![first * p..(first + 1) * p, ..])
-        };
+        let rows = |first: usize| block.qkv.weight.slice(ndarray::s![first * p..(first + 1) * p, ..]);
         let [keys, values] = match a.form.maps {
             HeadMaps::Separate => [a.heads, a.heads + a.kv_heads],
             HeadMaps::Shared | HeadMaps::Tied { .. } => [0, 0],
@@ -200,31 +193,22 @@ impl TransformerArchitecture {
 
 /// Reads the settings of a network: the file or folder of its tensors, its family and its architecture.
 fn described(path: &Path) -> Result<(PathBuf, &'static Family, TransformerArchitecture)> {
-    let (from, mut settings, family) = match gguf_at(path)? {
-        Some(file) => {
-            let mut settings = Settings::from_gguf(&Gguf::open(&file)?);
-            let family = family(&mut settings, "general.architecture", Format::Gguf)?;
-            (file, settings, family)
+    let (from, mut settings, family) = if let Some(file) = gguf_at(path)? {
+        let mut settings = Settings::from_gguf(&Gguf::open(&file)?);
+        let family = family(&mut settings, "general.architecture", Format::Gguf)?;
+        (file, settings, family)
+    } else if let Some(checkpoint) = training::newest(path)? {
+        (path.to_path_buf(), Settings::new(&checkpoint.state, checkpoint.configuration()?), &TRAINING)
+    } else {
+        let config = path.join("config.json");
+        if !input::is_file("config.json", &config)
+            && let Some(problem) = foreign::refusal_of_folder(path)
+        {
+            return Err(content(path, problem));
         }
-        None => match training::newest(path)? {
-            Some(checkpoint) => {
-                let settings = Settings::new(&checkpoint.state, checkpoint.configuration()?);
-                (path.to_path_buf(), settings, &TRAINING)
-            }
-            None => {
-                let config = path.join("config.json");
-                let known = match input::is_file("config.json", &config) {
-                    true => None,
-                    false => foreign::refusal_of_folder(path),
-                };
-                if let Some(problem) = known {
-                    return Err(content(path, problem));
-                }
-                let mut settings = Settings::open(&config)?;
-                let family = family(&mut settings, "model_type", Format::Json)?;
-                (path.to_path_buf(), settings, family)
-            }
-        },
+        let mut settings = Settings::open(&config)?;
+        let family = family(&mut settings, "model_type", Format::Json)?;
+        (path.to_path_buf(), settings, family)
     };
     let architecture = TransformerArchitecture { family: family.name, ..(family.architecture)(&mut settings)? };
     architecture.validate().map_err(|e| content(settings.path(), e.to_string()))?;
@@ -260,10 +244,7 @@ pub(crate) fn gguf_at(path: &Path) -> Result<Option<PathBuf>> {
         return match is_gguf(path) {
             true => Ok(Some(path.to_path_buf())),
             false if path.exists() => Err(content(path, of_file(path))),
-            false => {
-                let problem = "must be a GGUF file, or a folder with config.json and safetensors";
-                Err(content(path, problem.into()))
-            }
+            false => Err(content(path, "must be a GGUF file, or a folder with config.json and safetensors")),
         };
     }
     let mut files = entries(path)?;
@@ -277,12 +258,8 @@ pub(crate) fn gguf_at(path: &Path) -> Result<Option<PathBuf>> {
         [] => Ok(None),
         [file] => Ok(Some(file.clone())),
         [first, second, ..] => {
-            let problem = format!(
-                "must hold one GGUF file; it has {} and {}. Give one by name",
-                first.display(),
-                second.display()
-            );
-            Err(content(path, problem))
+            let (first, second) = (first.display(), second.display());
+            Err(content(path, format!("must hold one GGUF file; it has {first} and {second}. Give one by name")))
         }
     }
 }

@@ -16,8 +16,7 @@ fn distance(file: &str, reference: &str, mutate: impl FnOnce(&mut Transformer)) 
     mutate(&mut network);
     let from = Checkpoint::open(&data.join(format!("{reference}.expected.safetensors"))).unwrap();
     let ids: Vec<u32> = from.values("ids").unwrap().iter().map(|x| *x as u32).collect();
-    let wanted = Recordings::named(&["residual"]).unwrap();
-    let got = network.forward(&ids, &wanted).unwrap().last.unwrap();
+    let got = network.forward(&ids, &Recordings::named(&["residual"]).unwrap()).unwrap().last.unwrap();
     let name = format!("hidden.{}", network.architecture.layers);
     let stored = from.values(&name).unwrap().into_dimensionality::<Ix2>().unwrap();
     let largest = stored.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
@@ -54,8 +53,7 @@ fn every_wrong_choice_is_far_from_the_reference() {
             (0..rows.len()).for_each(|r| rows[place(r)] = r);
             for block in &mut n.weights.blocks {
                 block.qkv.weight = block.qkv.weight.select(Axis(0), &rows);
-                let bias = block.qkv.bias.take();
-                block.qkv.bias = bias.map(|b| rows.iter().map(|row| b[*row]).collect());
+                block.qkv.bias = block.qkv.bias.take().map(|b| rows.iter().map(|row| b[*row]).collect());
             }
         }),
         ("GELU by tanh in place of ReLU", "opt", |n| n.architecture.mlp = MlpKind::GeluTanh),

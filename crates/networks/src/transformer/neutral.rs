@@ -8,114 +8,36 @@ use serde_json::Value;
 
 /// `PretrainedConfig.__init__` and `to_dict`: records about the file, its weights and its tokenizer, forms of the result,
 /// tasks. `prefix` is a text in front of the prompts of a task.
-const RECORDS: &[&str] = &[
-    "*_token_id",
-    "_attn_implementation*",
-    "_auto_class",
-    "_commit_hash",
-    "_experts_implementation*",
-    "_from_model_config",
-    "_name_or_path",
-    "_num_labels",
-    "architectures",
-    "attn_implementation",
-    "auto_map",
-    "chunk_size_feed_forward",
-    "cross_attention_hidden_size",
-    "custom_pipelines",
-    "dtype",
-    "finetuning_task",
-    "id2label",
-    "is_composition",
-    "keys_to_ignore_at_inference",
-    "label2id",
-    "name_or_path",
-    "num_labels",
-    "output_attentions",
-    "output_hidden_states",
-    "output_past",
-    "prefix",
-    "problem_type",
-    "return_dict",
-    "task_specific_params",
-    "tf_legacy_loss",
-    "tie_encoder_decoder",
-    "tokenizer_class",
-    "torch_dtype",
-    "torchscript",
-    "transformers_version",
-    "use_bfloat16",
-    "use_cache",
-    "use_return_dict",
-    "xla_device",
-];
+const RECORDS: &str = "\
+    *_token_id _attn_implementation* _auto_class _commit_hash _experts_implementation* _from_model_config \
+    _name_or_path _num_labels architectures attn_implementation auto_map chunk_size_feed_forward \
+    cross_attention_hidden_size custom_pipelines dtype finetuning_task id2label is_composition \
+    keys_to_ignore_at_inference label2id name_or_path num_labels output_attentions output_hidden_states output_past \
+    prefix problem_type return_dict task_specific_params tf_legacy_loss tie_encoder_decoder tokenizer_class \
+    torch_dtype torchscript transformers_version use_bfloat16 use_cache use_return_dict xla_device";
 
 /// `PretrainedConfig._get_global_generation_defaults` and `GenerationConfig`: choice of the next token from its scores.
-const GENERATION: &[&str] = &[
-    "bad_words_ids",
-    "begin_suppress_tokens",
-    "cache_implementation",
-    "diversity_penalty",
-    "do_sample",
-    "early_stopping",
-    "encoder_no_repeat_ngram_size",
-    "encoder_repetition_penalty",
-    "epsilon_cutoff",
-    "eta_cutoff",
-    "exponential_decay_length_penalty",
-    "guidance_scale",
-    "length_penalty",
-    "max_length",
-    "max_new_tokens",
-    "min_length",
-    "min_new_tokens",
-    "min_p",
-    "no_repeat_ngram_size",
-    "num_beam_groups",
-    "num_beams",
-    "num_return_sequences",
-    "output_scores",
-    "remove_invalid_values",
-    "renormalize_logits",
-    "repetition_penalty",
-    "return_dict_in_generate",
-    "sequence_bias",
-    "suppress_tokens",
-    "temperature",
-    "top_k",
-    "top_p",
-    "typical_p",
-];
+const GENERATION: &str = "\
+    bad_words_ids begin_suppress_tokens cache_implementation diversity_penalty do_sample early_stopping \
+    encoder_no_repeat_ngram_size encoder_repetition_penalty epsilon_cutoff eta_cutoff \
+    exponential_decay_length_penalty guidance_scale length_penalty max_length max_new_tokens min_length \
+    min_new_tokens min_p no_repeat_ngram_size num_beam_groups num_beams num_return_sequences output_scores \
+    remove_invalid_values renormalize_logits repetition_penalty return_dict_in_generate sequence_bias suppress_tokens \
+    temperature top_k top_p typical_p";
 
 /// Training: dropout, values before training, memory.
-const TRAINING: &[&str] = &[
-    "*_drop",
-    "*_dropout_prob",
-    "*_pdrop",
-    "*dropout",
-    "gradient_checkpointing",
-    "hidden_dropout*",
-    "init_std",
-    "initializer_factor",
-    "initializer_range",
-    "layerdrop",
-];
+const TRAINING: &str = "\
+    *_drop *_dropout_prob *_pdrop *dropout gradient_checkpointing hidden_dropout* init_std initializer_factor \
+    initializer_range layerdrop";
 
 /// Heads for other tasks: `GPT2Config.summary_*`, `BertConfig.classifier_dropout`, and those of the original BERT's pooler.
-const HEADS: &[&str] = &["classifier_*", "directionality", "pooler_*", "summary_*"];
+const HEADS: &str = "classifier_* directionality pooler_* summary_*";
 
 /// Keys that stay attributes of the configuration and that no modeling_*.py of the families reads: those of OpenAI's GPT-2
 /// medium, large and xl; `pretraining_tp`, which splits a product into parts; notes of other programs.
-const UNREAD: &[&str] = &[
-    "is_llama_config",
-    "max_sequence_length",
-    "model_max_length",
-    "n_special",
-    "predict_special_tokens",
-    "pretraining_tp",
-    "transformers.js_config",
-    "unsloth_*",
-];
+const UNREAD: &str = "\
+    is_llama_config max_sequence_length model_max_length n_special predict_special_tokens pretraining_tp \
+    transformers.js_config unsloth_*";
 
 /// Keys that change nothing with one value, which they have unless a user changes them, and change the pass with others;
 /// and the requirement for these.
@@ -139,15 +61,10 @@ pub(super) fn refusal(name: &str, value: &Value) -> Option<&'static str> {
         return None;
     }
     if let Some((_, values, requirement)) = ONLY.iter().find(|(known, ..)| *known == name) {
-        let value = value.to_string();
-        return (!values.contains(&value.as_str())).then_some(*requirement);
+        return (!values.contains(&value.to_string().as_str())).then_some(*requirement);
     }
-    let mut neutral = [RECORDS, GENERATION, TRAINING, HEADS, UNREAD].into_iter().flatten();
-    match neutral.any(|pattern| crate::names::fits(pattern, name)) {
-        true => None,
-        false => Some(
-            "must be absent; this setting is not known for the family and may change the computation. Remove it only \
-             if it does not",
-        ),
-    }
+    let mut neutral = [RECORDS, GENERATION, TRAINING, HEADS, UNREAD].into_iter().flat_map(str::split_whitespace);
+    let requirement = "must be absent; this setting is not known for the family and may change the computation. Remove \
+                       it only if it does not";
+    (!neutral.any(|pattern| crate::names::fits(pattern, name))).then_some(requirement)
 }

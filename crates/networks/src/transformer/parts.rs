@@ -35,8 +35,7 @@ const LEAST_TASK: usize = 1 << 14;
 pub(super) fn each_token(x: &mut Array2<f32>, work: impl Fn(usize, &mut [f32]) + Sync + Send) {
     let rows = x.nrows().max(1);
     if let Some(numbers) = x.as_slice_memory_order_mut() {
-        let columns = numbers.par_chunks_mut(rows);
-        let columns = columns.with_min_len(LEAST_TASK.div_ceil(rows));
+        let columns = numbers.par_chunks_mut(rows).with_min_len(LEAST_TASK.div_ceil(rows));
         columns.enumerate().for_each(|(i, column)| work(i, column));
     }
 }
@@ -74,10 +73,7 @@ pub(super) fn normalise(x: &mut Array2<f32>, norm: &NormWeights, kind: NormKind,
 #[inline(always)]
 fn normalise_token(x: &mut [f32], gain: &[f32], bias: Option<&[f32]>, kind: NormKind, epsilon: f64) {
     let d = x.len() as f64;
-    let mean = match kind {
-        NormKind::Layer => sum(x, |x| x) / d,
-        NormKind::Rms => 0.0,
-    };
+    let mean = if kind == NormKind::Layer { sum(x, |x| x) / d } else { 0.0 };
     let variance = sum(x, |x| (x - mean) * (x - mean)) / d;
     let scale = 1.0 / (variance + epsilon).sqrt();
     let (mean, scale) = (mean as f32, scale as f32);
@@ -184,8 +180,7 @@ impl Rotation {
     pub(super) fn turn(&self, qkv: &mut Array2<f32>, a: &TransformerArchitecture) {
         let half = self.turned / 2;
         each_token(qkv, |token, column| {
-            let cos = &self.cos[token * half..(token + 1) * half];
-            let sin = &self.sin[token * half..(token + 1) * half];
+            let [cos, sin] = [&self.cos, &self.sin].map(|angles| &angles[token * half..(token + 1) * half]);
             for head in column.chunks_mut(a.head_dim).take(a.heads + a.kv_heads) {
                 let head = &mut head[..self.turned];
                 match self.pairs {

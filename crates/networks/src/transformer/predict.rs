@@ -5,7 +5,7 @@ use super::Transformer;
 use super::forward::{Past, TokenInput};
 use super::parts::multiply;
 use super::recordings::{Recorded, Recordings};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Result, require};
 use attnlab_core::linalg::Threads;
 use attnlab_theory::attention::streaming::{Exp, LANES, at_full_width, fold_lanes, largest};
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
@@ -83,10 +83,8 @@ impl Transformer {
     /// As [`Transformer::forward`]; a network that does not predict the next token; fewer than two tokens.
     pub fn losses(&self, ids: &[u32]) -> Result<Vec<f64>> {
         self.ensure_predicts()?;
-        if ids.len() < 2 {
-            let allowed = "must be at least 2 tokens; the first has no loss";
-            return Err(Error::invalid("ids", format!("{} tokens", ids.len()), allowed));
-        }
+        let allowed = "must be at least 2 tokens; the first has no loss";
+        require(ids.len() >= 2, "ids", format!("{} tokens", ids.len()), allowed)?;
         self.predict(ids, 0..ids.len() - 1, |t, logits| log_loss(logits, ids[t + 1]))
     }
 
@@ -127,10 +125,8 @@ impl Transformer {
             return Ok(Prefix { layers: vec![none; a.layers], tokens: 0 });
         }
         let mut layers = vec![];
-        let past = Past { before: None, kept: Some(&mut layers) };
-        self.states(&ids.into(), past)?;
-        let tokens = ids.len();
-        Ok(Prefix { layers, tokens })
+        self.states(&ids.into(), Past { before: None, kept: Some(&mut layers) })?;
+        Ok(Prefix { layers, tokens: ids.len() })
     }
 
     /// Predicts as [`Transformer::predict`] does on the tokens of `prefix` and `ids` after them; t counts from the first
@@ -159,10 +155,8 @@ impl Transformer {
         read: &(impl Fn(usize, &mut [f32]) -> T + Sync),
     ) -> Result<Vec<T>> {
         self.ensure_predicts()?;
-        if positions.end > ids.len() {
-            let allowed = format!("must be within the {} tokens", ids.len());
-            return Err(Error::invalid("positions", format!("{positions:?}"), allowed));
-        }
+        let allowed = format!("must be within the {} tokens", ids.len());
+        require(positions.end <= ids.len(), "positions", format!("{positions:?}"), allowed)?;
         let past = Past { before, kept: None };
         // No token sees those after it: they would be computed in vain.
         let x = self.states(&ids[..positions.end].into(), past)?;
@@ -190,11 +184,7 @@ impl Transformer {
     }
 
     fn ensure_predicts(&self) -> Result<()> {
-        let a = self.architecture();
-        if a.causal {
-            return Ok(());
-        }
         let allowed = "must be a causal network; this family does not predict the next token";
-        Err(Error::invalid("network", a.family, allowed))
+        require(self.architecture.causal, "network", self.architecture.family, allowed)
     }
 }

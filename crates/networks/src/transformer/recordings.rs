@@ -2,7 +2,7 @@
 
 use super::architecture::{MlpKind, OutputHead, TransformerArchitecture};
 use super::attention::TILE;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_lab::run::memory;
 use ndarray::Array2;
 use std::collections::BTreeSet;
@@ -67,17 +67,14 @@ impl Recordings {
 
     /// Computes the memory (bytes) of the records of N tokens.
     pub fn bytes(&self, a: &TransformerArchitecture, tokens: usize) -> u64 {
-        let layers = match &self.layers {
-            None => a.layers,
-            Some(chosen) => chosen.range(..a.layers).count(),
-        };
-        self.bytes_of(a, tokens, layers)
+        let chosen = self.layers.as_ref().map(|chosen| chosen.range(..a.layers).count());
+        self.bytes_of(a, tokens, chosen.unwrap_or(a.layers))
     }
 
     /// Computes the memory (bytes) of the records of N tokens, those of `layers` blocks among them.
     fn bytes_of(&self, a: &TransformerArchitecture, tokens: usize, layers: usize) -> u64 {
-        let per_layer =
-            self.names.iter().map(|name| numbers_in_layer(name, a, tokens)).fold(0_u64, u64::saturating_add);
+        let per_layer = self.names.iter().map(|name| numbers_in_layer(name, a, tokens));
+        let per_layer = per_layer.fold(0_u64, u64::saturating_add);
         let mut numbers = memory::product(&[per_layer, layers as u64]);
         if self.has("residual") {
             numbers = numbers.saturating_add(memory::product(&[2, a.width as u64, tokens as u64]));
@@ -99,17 +96,10 @@ impl Recordings {
         let records = if one_by_one { self.bytes_of(a, tokens, 1) } else { self.bytes(a, tokens) };
         let needed = records.saturating_add(pass.saturating_mul(4));
         memory::ensure(&format!("a forward pass of {tokens} tokens with its recordings"), needed)?;
-        if self.has("logits") && a.output == OutputHead::Absent {
-            let allowed = "must be absent; the network has no language-model head";
-            return Err(Error::invalid("recordings", "logits", allowed));
-        }
-        match self.layers.as_ref().and_then(BTreeSet::last) {
-            Some(last) if *last >= a.layers => {
-                let allowed = format!("must be less than the number of blocks, {}", a.layers);
-                Err(Error::invalid("layer", last, allowed))
-            }
-            _ => Ok(()),
-        }
+        let without = self.has("logits") && a.output == OutputHead::Absent;
+        require(!without, "recordings", "logits", "must be absent; the network has no language-model head")?;
+        let Some(last) = self.layers.as_ref().and_then(BTreeSet::last) else { return Ok(()) };
+        require(*last < a.layers, "layer", last, format!("must be less than the number of blocks, {}", a.layers))
     }
 }
 

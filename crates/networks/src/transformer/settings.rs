@@ -32,7 +32,7 @@ impl Settings {
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let values = match json(path, MOST_SETTINGS)? {
             Value::Object(values) => values,
-            _ => return Err(content(path, "must be an object of JSON".into())),
+            _ => return Err(content(path, "must be an object of JSON")),
         };
         Ok(Settings::new(path, values))
     }
@@ -45,8 +45,7 @@ impl Settings {
         if let Some(GgufValue::Texts(tokens)) = file.metadata().get("tokenizer.ggml.tokens") {
             values.insert(TOKENS.into(), Value::from(tokens.len()));
         }
-        let own_output = file.names().any(|name| name == "output.weight");
-        values.insert(OWN_OUTPUT.into(), Value::from(own_output));
+        values.insert(OWN_OUTPUT.into(), Value::from(file.names().any(|name| name == "output.weight")));
         Settings::new(file.path(), values)
     }
 
@@ -61,11 +60,13 @@ impl Settings {
 
     /// Builds the refusal of a setting, by STYLE's grammar.
     pub(crate) fn refuse(&self, name: &str, requirement: &str) -> Error {
-        let value = match self.values.get(name) {
-            Some(value) => shown(value),
-            None => "absent".into(),
-        };
+        let value = self.values.get(name).map_or("absent".into(), shown);
         content(&self.path, format!("{name} = {value}: {requirement}"))
+    }
+
+    /// Refuses a setting whose value does not meet the requirement, which `holds` tells.
+    pub(crate) fn require(&self, holds: bool, name: &str, requirement: &str) -> Result<()> {
+        if holds { Ok(()) } else { Err(self.refuse(name, requirement)) }
     }
 
     /// Takes a value; null is no value.
@@ -76,36 +77,23 @@ impl Settings {
 
     /// Takes a whole number from 1 to 2^28, if it is there.
     pub(crate) fn whole_or(&mut self, name: &str, default: usize) -> Result<usize> {
-        match self.take(name) {
-            None => Ok(default),
-            Some(value) => match value.as_u64() {
-                Some(n) if (1..=MOST).contains(&n) => Ok(n as usize),
-                _ => {
-                    let requirement = format!("must be a whole number from 1 to {MOST}");
-                    Err(self.refuse(name, &requirement))
-                }
-            },
-        }
+        let Some(value) = self.take(name) else { return Ok(default) };
+        let whole = value.as_u64().filter(|n| (1..=MOST).contains(n));
+        whole.map(|n| n as usize).ok_or_else(|| self.refuse(name, &format!("must be a whole number from 1 to {MOST}")))
     }
 
     /// Takes a whole number that must be there.
     pub(crate) fn whole(&mut self, name: &str) -> Result<usize> {
-        if self.take(name).is_none() {
-            let requirement = "must be there, a whole number. Take the file from the network's folder";
-            return Err(self.refuse(name, requirement));
-        }
+        let there = self.take(name).is_some();
+        self.require(there, name, "must be there, a whole number. Take the file from the network's folder")?;
         self.whole_or(name, 0)
     }
 
     /// Takes a finite number > 0, if it is there.
     pub(crate) fn number_or(&mut self, name: &str, default: f64) -> Result<f64> {
-        match self.take(name) {
-            None => Ok(default),
-            Some(value) => match value.as_f64() {
-                Some(x) if x.is_finite() && x > 0.0 => Ok(x),
-                _ => Err(self.refuse(name, "must be a finite number > 0")),
-            },
-        }
+        let Some(value) = self.take(name) else { return Ok(default) };
+        let number = value.as_f64().filter(|x| x.is_finite() && *x > 0.0);
+        number.ok_or_else(|| self.refuse(name, "must be a finite number > 0"))
     }
 
     /// Takes true or false, if it is there.
@@ -129,24 +117,15 @@ impl Settings {
     /// Takes the name of one of some `choices`, or the default without it.
     pub(crate) fn choice<T: Copy>(&mut self, name: &str, default: T, choices: &[(&str, T)]) -> Result<T> {
         let Some(text) = self.text(name)? else { return Ok(default) };
-        match choices.iter().find(|(known, _)| *known == text) {
-            Some((_, choice)) => Ok(*choice),
-            None => {
-                let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
-                Err(self.refuse(name, &format!("must be one of {}", known.join(", "))))
-            }
-        }
+        let known: Vec<&str> = choices.iter().map(|(known, _)| *known).collect();
+        let choice = known.iter().position(|known| *known == text).map(|i| choices[i].1);
+        choice.ok_or_else(|| self.refuse(name, &format!("must be one of {}", known.join(", "))))
     }
 
     /// Refuses every value of a setting but one; it may be absent.
     pub(crate) fn only(&mut self, name: &str, allowed: Value) -> Result<()> {
-        match self.take(name) {
-            Some(value) if value != allowed => {
-                let requirement = format!("must be {}; others are not supported", shown(&allowed));
-                Err(self.refuse(name, &requirement))
-            }
-            _ => Ok(()),
-        }
+        let holds = self.take(name).is_none_or(|value| value == allowed);
+        self.require(holds, name, &format!("must be {}; others are not supported", shown(&allowed)))
     }
 
     /// Takes an object within these settings, whose members are then to be read and finished like these.
@@ -164,10 +143,8 @@ impl Settings {
     /// Refuses the settings that were not taken and may change the computation. Null passes and what
     /// [`neutral`] knows, and of GGUF's metadata all but those of the network, whose names begin with `prefix`.
     pub(crate) fn finish(self, prefix: &str) -> Result<()> {
-        for (name, value) in &self.values {
-            if !name.starts_with(prefix) || self.seen.contains(name) {
-                continue;
-            }
+        let left = |(name, _): &(&String, &Value)| name.starts_with(prefix) && !self.seen.contains(*name);
+        for (name, value) in self.values.iter().filter(left) {
             if let Some(requirement) = neutral::refusal(name, value) {
                 return Err(self.refuse(name, requirement));
             }

@@ -37,12 +37,9 @@ impl Transformer {
                 HeadMaps::Tied { eta } => back(&qkv, eta),
                 HeadMaps::Separate | HeadMaps::Shared => map(&block.out),
             };
-            let mlp = block.mlp.as_ref().map(|mlp| MlpWeights {
-                up: map(&mlp.up),
-                down: map(&mlp.down),
-                norm: neutral(&mlp.norm),
-            });
-            Block { qkv, out, mlp, attention_norm: neutral(&block.attention_norm) }
+            let mlp =
+                |mlp: &MlpWeights| MlpWeights { up: map(&mlp.up), down: map(&mlp.down), norm: neutral(&mlp.norm) };
+            Block { qkv, out, mlp: block.mlp.as_ref().map(mlp), attention_norm: neutral(&block.attention_norm) }
         };
         Transformer {
             path: self.path.clone(),
@@ -63,10 +60,7 @@ impl Transformer {
 }
 
 fn drawn(like: &Array2<f32>, sigma: f32, rng: &mut Generator) -> Array2<f32> {
-    like.mapv(|_| {
-        let x: f32 = StandardNormal.sample(rng);
-        sigma * x
-    })
+    like.mapv(|_| sigma * Distribution::<f32>::sample(&StandardNormal, rng))
 }
 
 fn neutral(norm: &NormWeights) -> NormWeights {

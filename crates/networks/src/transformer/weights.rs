@@ -4,7 +4,7 @@ use super::architecture::{HeadMaps, MlpKind, OutputHead, PositionEncoding, Trans
 use super::stored::StoredNames;
 use crate::Checkpoint;
 use crate::names::fits;
-use crate::tensors::content;
+use crate::tensors::{content, require_content};
 use attnlab_core::error::Result;
 use ndarray::{Array2, ArrayD, Axis, Ix2, concatenate};
 use std::collections::BTreeSet;
@@ -203,25 +203,18 @@ impl<'a> Source<'a> {
             });
         }
         let last_norm = a.last_norm.then(|| self.norm(n.last_norm, a)).transpose()?;
+        // Some writers store a tied table twice; then both must be the same.
+        if a.output == OutputHead::Tied && self.has(n.output) {
+            let same = self.unprefixed(n.output, a.vocabulary, d)? == tokens;
+            let table = format!("{}{}", self.prefix, n.tokens);
+            let problem = format!("{}: must equal {table}; the settings say that they are tied", n.output);
+            require_content(same, self.checkpoint.path(), problem)?;
+        }
         let output = match a.output {
             // Base models (`AutoModel`) are stored without the head that their settings announce.
             OutputHead::Own if !self.has(n.output) => None,
             OutputHead::Own => Some(self.unprefixed(n.output, a.vocabulary, d)?),
-            OutputHead::Tied => {
-                // Some writers store the table twice; then both must be the same.
-                if self.has(n.output) {
-                    let copy = self.unprefixed(n.output, a.vocabulary, d)?;
-                    if copy != tokens {
-                        let problem = format!(
-                            "{}: must equal {}{}; the settings say that they are tied",
-                            n.output, self.prefix, n.tokens
-                        );
-                        return Err(content(self.checkpoint.path(), problem));
-                    }
-                }
-                None
-            }
-            OutputHead::Absent => None,
+            OutputHead::Tied | OutputHead::Absent => None,
         };
         self.finish()?;
         Ok(Weights { tokens, positions, segments, embedding_norm, rotary_factors, blocks, last_norm, output })
@@ -234,13 +227,11 @@ impl<'a> Source<'a> {
             return Ok(None);
         }
         let factors: Vec<f32> = self.tensor(name, &[pairs])?.into_iter().collect();
-        match factors.iter().position(|f| *f <= 0.0) {
-            None => Ok(Some(factors)),
-            Some(i) => {
-                let problem = format!("{name}: entry {i} must be > 0; it is {}", factors[i]);
-                Err(content(self.checkpoint.path(), problem))
-            }
+        if let Some(i) = factors.iter().position(|f| *f <= 0.0) {
+            let problem = format!("{name}: entry {i} must be > 0; it is {}", factors[i]);
+            return Err(content(self.checkpoint.path(), problem));
         }
+        Ok(Some(factors))
     }
 
     /// Reads the MLP of a block, whose tensors `name` makes of patterns.
@@ -281,8 +272,7 @@ impl<'a> Source<'a> {
             true => self.matrix(&weight, inner, out)?.reversed_axes(),
             false => self.matrix(&weight, out, inner)?,
         };
-        let bias = bias.then(|| self.vector(&format!("{name}.bias"), out)).transpose()?;
-        Ok(Affine { weight, bias })
+        Ok(Affine { weight, bias: bias.then(|| self.vector(&format!("{name}.bias"), out)).transpose()? })
     }
 
     /// Stacks the rows of maps with the same input.
@@ -295,8 +285,7 @@ impl<'a> Source<'a> {
 
     fn norm(&mut self, name: &str, a: &TransformerArchitecture) -> Result<NormWeights> {
         let gain = self.vector(&format!("{name}{}", self.names.suffix), a.width)?;
-        let bias = a.norm_bias.then(|| self.vector(&format!("{name}.bias"), a.width)).transpose()?;
-        Ok(NormWeights { gain, bias })
+        Ok(NormWeights { gain, bias: a.norm_bias.then(|| self.vector(&format!("{name}.bias"), a.width)).transpose()? })
     }
 
     fn matrix(&mut self, name: &str, rows: usize, columns: usize) -> Result<Array2<f32>> {
@@ -310,12 +299,8 @@ impl<'a> Source<'a> {
     }
 
     fn vector(&mut self, name: &str, length: usize) -> Result<Vec<f32>> {
-        let shape = match self.names.suffix {
-            "" => vec![1, length],
-            _ => vec![length],
-        };
-        let array = self.tensor(&format!("{}{name}", self.prefix), &shape)?;
-        Ok(array.into_iter().collect())
+        let shape = if self.names.suffix.is_empty() { vec![1, length] } else { vec![length] };
+        Ok(self.tensor(&format!("{}{name}", self.prefix), &shape)?.into_iter().collect())
     }
 
     fn has(&self, name: &str) -> bool {
@@ -325,22 +310,15 @@ impl<'a> Source<'a> {
     fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<ArrayD<f32>> {
         let path = self.checkpoint.path();
         let Some(stored) = self.stored.get(name) else {
-            let wrapped = match self.stored.wrapped(name) {
-                Some((stored, wrapper)) => {
-                    format!(
-                        "; {stored} is, in a wrapper that is not known. Take {wrapper} off the names of all tensors"
-                    )
-                }
-                None => String::new(),
+            let advice = |(stored, wrapper): (&str, &str)| {
+                format!("; {stored} is, in a wrapper that is not known. Take {wrapper} off the names of all tensors")
             };
-            let problem = format!("tensor {name}: must be there, with shape {shape:?}{wrapped}");
-            return Err(content(path, problem));
+            let wrapped = self.stored.wrapped(name).map(advice).unwrap_or_default();
+            return Err(content(path, format!("tensor {name}: must be there, with shape {shape:?}{wrapped}")));
         };
         let stored_shape = self.checkpoint.shape(stored)?;
-        if stored_shape != shape {
-            let problem = format!("{stored}: must have the shape {shape:?}; it is {stored_shape:?}");
-            return Err(content(path, problem));
-        }
+        let problem = format!("{stored}: must have the shape {shape:?}; it is {stored_shape:?}");
+        require_content(stored_shape == shape, path, problem)?;
         self.used.insert(name.to_string());
         self.checkpoint.values(stored)
     }
@@ -349,13 +327,10 @@ impl<'a> Source<'a> {
     fn finish(self) -> Result<()> {
         for (name, stored) in self.stored.iter() {
             let inner = name.strip_prefix(self.prefix).unwrap_or(name);
-            let dropped = self.names.dropped.iter();
-            let mut dropped = dropped.filter(|p| fits(p, inner) || fits(p, name));
+            let mut dropped = self.names.dropped.iter().filter(|p| fits(p, inner) || fits(p, name));
             if !self.used.contains(name) && dropped.next().is_none() {
-                let problem = format!(
-                    "{stored}: must be absent; no part of this family reads it, so the computation would be another"
-                );
-                return Err(content(self.checkpoint.path(), problem));
+                let why = "no part of this family reads it, so the computation would be another";
+                return Err(content(self.checkpoint.path(), format!("{stored}: must be absent; {why}")));
             }
         }
         Ok(())

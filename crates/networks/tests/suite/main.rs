@@ -21,11 +21,8 @@ use tempfile::TempDir;
 
 /// A file as the format's description has it: length of the header, header, data.
 fn file(header: &Value, data: &[u8]) -> Vec<u8> {
-    let header = header.to_string().into_bytes();
-    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(header);
-    bytes.extend(data);
-    bytes
+    let header = header.to_string();
+    [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), data].concat()
 }
 
 fn tensor(kind: &str, shape: &[usize], from: usize, to: usize) -> Value {
@@ -35,8 +32,7 @@ fn tensor(kind: &str, shape: &[usize], from: usize, to: usize) -> Value {
 /// Writes a matrix of float32 under a name.
 fn put(path: &Path, name: &str, values: &Array2<f32>) {
     let data: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let shape = [values.nrows(), values.ncols()];
-    let header = json!({name: tensor("F32", &shape, 0, data.len())});
+    let header = json!({name: tensor("F32", &[values.nrows(), values.ncols()], 0, data.len())});
     fs::write(path, file(&header, &data)).unwrap();
 }
 
@@ -111,14 +107,12 @@ fn two_steps_with_equal_tensors_are_refused() {
         put(path, "w", &Array2::from_elem((2, 2), value));
     }
     let checkpoints = Checkpoint::open_all(&paths).unwrap();
-    let error = Checkpoint::ensure_distinct(&checkpoints, &["w".into()]);
-    let error = error.unwrap_err().to_string();
+    let error = Checkpoint::ensure_distinct(&checkpoints, &["w".into()]).unwrap_err().to_string();
     assert!(error.contains("step3") && error.contains("step1"), "{error}");
     assert!(Checkpoint::ensure_distinct(&checkpoints[..2], &["w".into()]).is_ok());
-    assert_eq!(checkpoints[0].hash("w").unwrap(), ONES);
+    let ones = "f6bb1294da2f78cd935b01c7656280df5eaa0439e9d97bc03775825a41a508e4";
+    assert_eq!(checkpoints[0].hash("w").unwrap(), ones);
 }
-
-const ONES: &str = "f6bb1294da2f78cd935b01c7656280df5eaa0439e9d97bc03775825a41a508e4";
 
 #[test]
 fn a_tensor_in_two_shards_is_refused() {
@@ -134,8 +128,7 @@ fn a_tensor_in_two_shards_is_refused() {
 fn arrays_of_numpy_are_tensors_by_the_names_of_their_files() {
     let folder = folder();
     let w = array![[1.0, 2.0], [3.0, 4.0]];
-    let path = folder.path().join("layers.3.fc1.weight.npy");
-    attnlab_networks::npy::write(&path, &w, false).unwrap();
+    attnlab_networks::npy::write(&folder.path().join("layers.3.fc1.weight.npy"), &w, false).unwrap();
     let checkpoint = Checkpoint::open(folder.path()).unwrap();
     assert_eq!(checkpoint.names().collect::<Vec<_>>(), ["layers.3.fc1.weight"]);
     assert_eq!(checkpoint.matrix("layers.3.fc1.weight").unwrap(), w);
@@ -155,23 +148,17 @@ fn files_that_lie_are_refused_with_their_tensor() {
     assert!(refusal(&file(&overflow, &[0; 16])).contains("contradicts itself"));
     let gap = json!({"a": tensor("F32", &[1], 0, 4), "b": tensor("F32", &[1], 8, 12)});
     assert!(refusal(&file(&gap, &[0; 12])).contains("contradicts itself"));
-    let short = json!({"w": tensor("F32", &[3, 2], 0, 16)});
-    assert!(refusal(&file(&short, &[0; 16])).contains("contradicts itself"));
+    assert!(refusal(&file(&json!({"w": tensor("F32", &[3, 2], 0, 16)}), &[0; 16])).contains("contradicts itself"));
     assert!(refusal(&file(&json!([1, 2]), &[])).contains("JSON"));
     assert!(refusal(&file(&json!({"w": 3}), &[])).contains("w:"));
-    let whole = json!({"w": tensor("I32", &[2, 2], 0, 16)});
-    assert!(refusal(&file(&whole, &[0; 16])).contains("F64, F32, F16 or BF16"));
-    let flat = json!({"w": tensor("F32", &[4], 0, 16)});
-    assert!(refusal(&file(&flat, &[0; 16])).contains("must be a matrix"));
+    assert!(refusal(&file(&json!({"w": tensor("I32", &[2, 2], 0, 16)}), &[0; 16])).contains("F64, F32, F16 or BF16"));
+    assert!(refusal(&file(&json!({"w": tensor("F32", &[4], 0, 16)}), &[0; 16])).contains("must be a matrix"));
     let mut nan = vec![0; 12];
     nan.extend(f32::NAN.to_le_bytes());
     assert!(refusal(&file(&good, &nan)).contains("[1, 1]"));
     // Deep nesting in the header.
-    let mut deep = b"{\"w\":".to_vec();
-    deep.extend(vec![b'['; 100_000]);
-    let mut bytes = (deep.len() as u64).to_le_bytes().to_vec();
-    bytes.extend(deep);
-    assert!(refusal(&bytes).contains("JSON"));
+    let deep = format!("{{\"w\":{}", "[".repeat(100_000));
+    assert!(refusal(&[&(deep.len() as u64).to_le_bytes()[..], deep.as_bytes()].concat()).contains("JSON"));
 }
 
 /// A parser that tries alternatives at every bracket would not return from this header.
@@ -179,10 +166,7 @@ fn files_that_lie_are_refused_with_their_tensor() {
 fn a_nested_header_of_numpy_is_refused_at_once() {
     let folder = folder();
     let path = folder.path().join("z.npy");
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend(2000_u16.to_le_bytes());
-    bytes.extend([b'['; 2000]);
-    fs::write(&path, bytes).unwrap();
+    fs::write(&path, [&b"\x93NUMPY\x01\x00"[..], &2000_u16.to_le_bytes(), &[b'['; 2000]].concat()).unwrap();
     let refused = Checkpoint::open(&path).map(|_| ()).unwrap_err().to_string();
     assert!(refused.contains("nested"), "{refused}");
 }
@@ -191,8 +175,7 @@ fn a_nested_header_of_numpy_is_refused_at_once() {
 fn paths_without_tensors_are_refused() {
     let folder = folder();
     for path in [folder.path().to_path_buf(), folder.path().join("none")] {
-        let error = Checkpoint::open_all(&[path]).unwrap_err();
-        assert!(matches!(error, Error::Content { .. } | Error::Io { .. }));
+        assert!(matches!(Checkpoint::open_all(&[path]).unwrap_err(), Error::Content { .. } | Error::Io { .. }));
     }
 }
 
@@ -205,12 +188,10 @@ proptest! {
         to in any::<u8>(),
         cut in 0_usize..200,
     ) {
-        let header = json!({"a": tensor("F32", &[2, 2], 0, 16), "b": tensor("BF16", &[3], 16, 22)});
-        let good = file(&header, &[1; 22]);
+        let good = file(&json!({"a": tensor("F32", &[2, 2], 0, 16), "b": tensor("BF16", &[3], 16, 22)}), &[1; 22]);
         let mut changed = good.clone();
         changed[at % good.len()] = to;
-        let mut headed = (noise.len() as u64).to_le_bytes().to_vec();
-        headed.extend(&noise);
+        let headed = [&(noise.len() as u64).to_le_bytes()[..], &noise].concat();
         let folder = folder();
         let path = folder.path().join("x.safetensors");
         for bytes in [&noise[..], &headed, &changed, &good[..cut.min(good.len())]] {

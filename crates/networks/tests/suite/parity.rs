@@ -24,8 +24,7 @@ pub fn ids(from: &Checkpoint, name: &str) -> Vec<u32> {
 
 /// Distance from a stored matrix (N, .), tokens as rows, relative to its largest entry.
 fn distance(got: ArrayView2<f32>, from: &Checkpoint, name: &str) -> f32 {
-    let stored = from.values(name).unwrap();
-    let stored: Array2<f32> = stored.into_dimensionality::<Ix2>().unwrap();
+    let stored: Array2<f32> = from.values(name).unwrap().into_dimensionality::<Ix2>().unwrap();
     assert_eq!(got.t().dim(), stored.dim(), "{name}");
     let largest = stored.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
     got.t().into_iter().zip(&stored).fold(0.0_f32, |m, (a, b)| m.max((a - b).abs())) / largest
@@ -33,12 +32,9 @@ fn distance(got: ArrayView2<f32>, from: &Checkpoint, name: &str) -> f32 {
 
 /// Largest distance of all hidden states, weights and logits from those of the reference, whose names begin with `part`.
 pub fn worst(network: &Transformer, from: &Checkpoint, part: &str, input: TokenInput) -> f32 {
-    let a = network.architecture().clone();
-    let mut wanted = vec!["residual", "weights"];
-    if a.causal {
-        wanted.push("logits");
-    }
-    let pass = network.forward(input, &Recordings::named(&wanted).unwrap()).unwrap();
+    let a = network.architecture();
+    let wanted = if a.causal { &["residual", "weights", "logits"][..] } else { &["residual", "weights"] };
+    let pass = network.forward(input, &Recordings::named(wanted).unwrap()).unwrap();
     let mut worst = 0.0_f32;
     let mut check = |got: &Array2<f32>, name: &str| {
         let d = distance(got.view(), from, &format!("{part}{name}"));
@@ -66,8 +62,7 @@ fn plain(file: &str) -> f32 {
     let name = &file.replace('.', "-");
     let network = Transformer::open(&data(file)).unwrap();
     let from = expected(name);
-    let ids = ids(&from, "ids");
-    worst(&network, &from, "", ids.as_slice().into())
+    worst(&network, &from, "", ids(&from, "ids").as_slice().into())
 }
 
 macro_rules! parity {
@@ -159,8 +154,7 @@ fn threads_do_not_change_the_bits() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let network = Transformer::open(folder.path()).unwrap();
-            let pass = network.forward(&ids, &Recordings::all()).unwrap();
-            (pass, network.losses(&ids).unwrap())
+            (network.forward(&ids, &Recordings::all()).unwrap(), network.losses(&ids).unwrap())
         })
     };
     let serial = run(1);
@@ -169,8 +163,7 @@ fn threads_do_not_change_the_bits() {
     }
     // What is recorded does not change what is computed.
     let network = Transformer::open(folder.path()).unwrap();
-    let logits = Recordings::named(&["logits"]).unwrap();
-    assert_eq!(network.forward(&ids, &logits).unwrap().logits, serial.0.logits);
+    assert_eq!(network.forward(&ids, &Recordings::named(&["logits"]).unwrap()).unwrap().logits, serial.0.logits);
 }
 
 #[test]
@@ -205,13 +198,11 @@ fn records_have_the_shapes_and_the_memory_that_were_announced() {
     }
     numbers += 2 * d * n + a.vocabulary * n;
     assert_eq!(recordings.bytes(a, n), 4 * numbers as u64);
-    let head = network.head_matrices(0, 3).unwrap();
-    let value = head.value.dot(pass.layers[0].inputs.as_ref().unwrap());
+    let value = network.head_matrices(0, 3).unwrap().value.dot(pass.layers[0].inputs.as_ref().unwrap());
     let output = value.dot(&pass.layers[0].weights[3]);
     let distance = (&output - &pass.layers[0].outputs[3]).iter().fold(0.0_f32, |m, x| m.max(x.abs()));
     assert!(distance < 1e-4, "{distance}");
-    let second = Recordings::named(&["hidden"]).unwrap().in_layers([1]);
-    let pass = network.forward(&ids, &second).unwrap();
+    let pass = network.forward(&ids, &Recordings::named(&["hidden"]).unwrap().in_layers([1])).unwrap();
     assert_eq!(pass.layers.iter().map(|l| l.layer).collect::<Vec<_>>(), [1]);
     assert!(pass.embedding.is_none() && pass.logits.is_none() && pass.last.is_none());
     assert!(network.head_matrices(2, 0).is_err() && network.head_matrices(0, 4).is_err());
@@ -242,8 +233,7 @@ fn an_untrained_network_follows_its_law() {
 fn a_value_map_reads_the_residual_stream() {
     for (name, layer_norm, before) in [("llama", false, true), ("gpt2", true, true), ("bert", true, false)] {
         let network = Transformer::open(&data(name)).unwrap();
-        let recordings = Recordings::named(&["residual", "inputs"]).unwrap();
-        let pass = network.forward(&[3, 1, 4, 1, 5, 9], &recordings).unwrap();
+        let pass = network.forward(&[3, 1, 4, 1, 5, 9], &Recordings::named(&["residual", "inputs"]).unwrap()).unwrap();
         let stream = pass.layers[0].residual.as_ref().unwrap();
         let inputs = pass.layers[1].inputs.as_ref().unwrap();
         let head = network.architecture().heads - 1;
@@ -275,8 +265,7 @@ fn tokens_after_a_prefix_are_those_of_the_whole_sequence() {
         let largest = whole.iter().flatten().fold(0.0_f32, |m, x| m.max(x.abs()));
         let agree = |part: &[Vec<f32>], first: usize| {
             for (t, logits) in (first..).zip(part) {
-                let pairs = logits.iter().zip(&whole[t]);
-                let worst = pairs.fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
+                let worst = logits.iter().zip(&whole[t]).fold(0.0_f32, |m, (a, b)| m.max((a - b).abs()));
                 assert!(worst <= TOLERANCE * largest, "{name} from {first}, {t}: {worst}");
             }
         };
@@ -290,13 +279,11 @@ fn tokens_after_a_prefix_are_those_of_the_whole_sequence() {
         agree(&network.predict(&ids, 3..6, read).unwrap(), 3);
     }
     let llama = Transformer::open(&data("llama")).unwrap();
-    let context = llama.architecture().context;
-    let prefix = llama.prefix(&vec![1; context - 1]).unwrap();
+    let prefix = llama.prefix(&vec![1; llama.architecture().context - 1]).unwrap();
     let read = |_: usize, _: &mut [f32]| ();
     let refused = llama.predict_after(&prefix, &[1, 2], 0..2, read).unwrap_err();
     assert!(refused.to_string().contains("must be from 1 to 1 tokens"), "{refused}");
     let refused = llama.predict(&[1, 2], 0..3, read).unwrap_err();
     assert!(refused.to_string().contains("within the 2 tokens"), "{refused}");
-    let bert = Transformer::open(&data("bert")).unwrap();
-    assert!(bert.prefix(&[1]).unwrap_err().to_string().contains("causal"));
+    assert!(Transformer::open(&data("bert")).unwrap().prefix(&[1]).unwrap_err().to_string().contains("causal"));
 }

@@ -144,10 +144,7 @@ fn texts_in_place_of_tensors_are_named() {
         ("model.safetensors", "Entry not found", "a text that begins with \"Entry not found\""),
         ("z.mat", "MATLAB 5.0 MAT-file", "loadmat("),
     ] {
-        let folder = folder();
-        let path = folder.path().join(name);
-        fs::write(&path, text).unwrap();
-        let message = Checkpoint::open(&path).map(|_| ()).unwrap_err().to_string();
+        let message = crate::refusal_of(name, text.as_bytes());
         assert!(message.contains(expected), "{name}: {message}");
     }
 }
@@ -226,8 +223,7 @@ fn steps_with_units_are_in_their_order_and_equal_ones_are_refused() {
     }
     let root = [folder.path().to_path_buf()];
     let steps = |paths: &[PathBuf]| {
-        let checkpoints = Checkpoint::open_all(paths)?;
-        Ok(checkpoints.iter().filter_map(|c| attnlab_networks::step(c.path())).collect::<Vec<u64>>())
+        Ok(Checkpoint::open_all(paths)?.iter().filter_map(|c| attnlab_networks::step(c.path())).collect::<Vec<u64>>())
     };
     let ordered: attnlab_core::error::Result<_> = steps(&root);
     assert_eq!(ordered.unwrap(), [500, 1000, 2000]);
@@ -236,10 +232,7 @@ fn steps_with_units_are_in_their_order_and_equal_ones_are_refused() {
     assert!(steps(&root).unwrap_err().to_string().contains("in their order"));
     fs::rename(folder.path().join("last"), folder.path().join("step_1000")).unwrap();
     let message = steps(&root).unwrap_err().to_string();
-    assert!(
-        message.contains("step = 1000") && message.contains("step1k") && message.contains("step_1000"),
-        "{message}"
-    );
+    assert!(["step = 1000", "step1k", "step_1000"].iter().all(|part| message.contains(part)), "{message}");
 }
 
 /// The headers are NumPy's; `numpy.array([[1.5, -2], [0, .25]], '>f2').tobytes().hex()` is 3e00c00000003400.
@@ -249,11 +242,8 @@ fn arrays_of_numpy_are_read_or_named_with_advice() {
     let path = folder.path().join("z.npy");
     let write = |descr: &str, fortran: &str, data: &[u8]| {
         let header = format!("{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': (2, 2), }}\n");
-        let mut bytes = b"\x93NUMPY\x03\x00".to_vec();
-        bytes.extend((header.len() as u32).to_le_bytes());
-        bytes.extend(header.as_bytes());
-        bytes.extend(data);
-        fs::write(&path, bytes).unwrap();
+        let length = (header.len() as u32).to_le_bytes();
+        fs::write(&path, [&b"\x93NUMPY\x03\x00"[..], &length, header.as_bytes(), data].concat()).unwrap();
         npy::matrix("z", &path)
     };
     let expected = array![[1.5, -2.0], [0.0, 0.25]];

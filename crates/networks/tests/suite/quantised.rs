@@ -17,8 +17,7 @@ fn every_type_is_read_as_by_the_reference() {
         assert_eq!(checkpoint.shape(name).unwrap(), [2, 256]);
         let (got, wanted) = (checkpoint.values(name).unwrap(), expected.values(name).unwrap());
         assert_eq!(got, wanted, "{name}");
-        let wide = checkpoint.matrix(name).unwrap();
-        assert!(wide.iter().zip(&got).all(|(a, b)| *a == f64::from(*b)));
+        assert!(checkpoint.matrix(name).unwrap().iter().zip(&got).all(|(a, b)| *a == f64::from(*b)));
         assert_eq!(checkpoint.hash(name).unwrap().len(), 64);
     }
 }
@@ -27,14 +26,12 @@ fn every_type_is_read_as_by_the_reference() {
 fn values_of_every_type_are_read() {
     let file = Gguf::open(&data("types.gguf")).unwrap();
     let get = |name: &str| file.metadata()[&format!("types.{name}")].clone();
-    assert_eq!(get("uint8"), GgufValue::Unsigned(200));
-    assert_eq!(get("uint16"), GgufValue::Unsigned(60_000));
-    assert_eq!(get("uint32"), GgufValue::Unsigned(4_000_000_000));
-    assert_eq!(get("uint64"), GgufValue::Unsigned(1 << 40));
-    assert_eq!(get("int8"), GgufValue::Signed(-100));
-    assert_eq!(get("int16"), GgufValue::Signed(-30_000));
-    assert_eq!(get("int32"), GgufValue::Signed(-2_000_000_000));
-    assert_eq!(get("int64"), GgufValue::Signed(-(1 << 40)));
+    for (name, whole) in [("uint8", 200), ("uint16", 60_000), ("uint32", 4_000_000_000), ("uint64", 1 << 40)] {
+        assert_eq!(get(name), GgufValue::Unsigned(whole));
+    }
+    for (name, whole) in [("int8", -100), ("int16", -30_000), ("int32", -2_000_000_000), ("int64", -(1 << 40))] {
+        assert_eq!(get(name), GgufValue::Signed(whole));
+    }
     assert_eq!(get("float32"), GgufValue::Float(0.5));
     assert_eq!(get("float64"), GgufValue::Float(0.1));
     assert_eq!(get("bool"), GgufValue::Flag(true));
@@ -47,12 +44,8 @@ fn values_of_every_type_are_read() {
 
 /// A file as the format's description has it, with settings and entries of tensors given as bytes.
 fn file(settings: &[Vec<u8>], tensors: &[Vec<u8>], data: usize) -> Vec<u8> {
-    let mut bytes = b"GGUF".to_vec();
-    bytes.extend(3_u32.to_le_bytes());
-    bytes.extend((tensors.len() as u64).to_le_bytes());
-    bytes.extend((settings.len() as u64).to_le_bytes());
-    bytes.extend(settings.concat());
-    bytes.extend(tensors.concat());
+    let counts = [tensors.len(), settings.len()].map(|count| (count as u64).to_le_bytes()).concat();
+    let mut bytes = [&b"GGUF"[..], &3_u32.to_le_bytes(), &counts, &settings.concat(), &tensors.concat()].concat();
     bytes.resize(bytes.len().next_multiple_of(32) + data, 0);
     bytes
 }
@@ -62,12 +55,9 @@ fn text(text: &str) -> Vec<u8> {
 }
 
 fn tensor(name: &str, shape: &[u64], kind: u32, start: u64) -> Vec<u8> {
-    let mut bytes = text(name);
-    bytes.extend((shape.len() as u32).to_le_bytes());
-    shape.iter().for_each(|n| bytes.extend(n.to_le_bytes()));
-    bytes.extend(kind.to_le_bytes());
-    bytes.extend(start.to_le_bytes());
-    bytes
+    let sizes: Vec<u8> = shape.iter().flat_map(|n| n.to_le_bytes()).collect();
+    let (dimensions, kind, start) = ((shape.len() as u32).to_le_bytes(), kind.to_le_bytes(), start.to_le_bytes());
+    [&text(name)[..], &dimensions, &sizes, &kind, &start].concat()
 }
 
 /// A setting: its name, the type of its value, and the value.
@@ -102,36 +92,32 @@ fn files_that_lie_are_refused_with_the_wrong_part() {
     assert!(refusal(&file(&[setting("a.b", 9, &huge)], &[], 0)).contains("entries of a.b"));
     let refused = |entry: Vec<u8>| refusal(&file(&[], &[entry], 32));
     // 10^12 numbers in a file of a few, and more than 64 bits count.
-    assert!(refused(tensor("w", &[1_000_000, 1_000_000], 0, 0)).starts_with_path("w: must lie in the file"));
-    assert!(refused(tensor("w", &[u64::MAX, 2], 0, 0)).starts_with_path("w: must have fewer"));
-    assert!(refused(tensor("w", &[1 << 62, 2], 0, 0)).starts_with_path("w: must have fewer than 2^64 bytes"));
-    assert!(refused(tensor("w", &[4, 2], 16, 0)).starts_with_path("w: must have one of the types F32, F16, Q4_0"));
+    assert_begins(&refused(tensor("w", &[1_000_000, 1_000_000], 0, 0)), "w: must lie in the file");
+    assert_begins(&refused(tensor("w", &[u64::MAX, 2], 0, 0)), "w: must have fewer");
+    assert_begins(&refused(tensor("w", &[1 << 62, 2], 0, 0)), "w: must have fewer than 2^64 bytes");
+    assert_begins(&refused(tensor("w", &[4, 2], 16, 0)), "w: must have one of the types F32, F16, Q4_0");
     let advice = refused(tensor("w", &[4, 2], 21, 0));
     assert!(advice.contains("it is IQ3_S. Download the network in another type, such as Q8_0 or Q4_K_M"), "{advice}");
-    assert!(refused(tensor("w", &[4, 2], 10, 0)).starts_with_path("w: must have rows of whole blocks of 256"));
+    assert_begins(&refused(tensor("w", &[4, 2], 10, 0)), "w: must have rows of whole blocks of 256");
     let q5_0 = |rows| refused(tensor("w", &[32, rows], 6, 0));
-    assert!(q5_0(2).starts_with_path("w: must lie in the file; it ends at byte 44 of 32"));
+    assert_begins(&q5_0(2), "w: must lie in the file; it ends at byte 44 of 32");
     assert!(refused(tensor("w", &[4, 2], 999, 0)).contains("number 999"));
-    assert!(refused(tensor("w", &[4, 2], 2, 0)).starts_with_path("w: must have rows of whole blocks"));
-    assert!(refused(tensor("w", &[1; 5], 0, 0)).starts_with_path("w: must have at most 4"));
-    assert!(refused(tensor("w", &[4, 2], 0, 8)).starts_with_path("w: must begin at a multiple"));
-    let overlap = [tensor("a", &[8], 0, 0), tensor("b", &[8], 0, 0)];
-    assert!(refusal(&file(&[], &overlap, 64)).starts_with_path("b: must begin after"));
-    let twice = [tensor("a", &[8], 0, 0), tensor("a", &[8], 0, 32)];
-    assert!(refusal(&file(&[], &twice, 64)).contains("must differ"));
+    assert_begins(&refused(tensor("w", &[4, 2], 2, 0)), "w: must have rows of whole blocks");
+    assert_begins(&refused(tensor("w", &[1; 5], 0, 0)), "w: must have at most 4");
+    assert_begins(&refused(tensor("w", &[4, 2], 0, 8)), "w: must begin at a multiple");
+    assert_begins(&refusal(&file(&[], &[tensor("a", &[8], 0, 0), tensor("b", &[8], 0, 0)], 64)), "b: must begin after");
+    assert!(refusal(&file(&[], &[tensor("a", &[8], 0, 0), tensor("a", &[8], 0, 32)], 64)).contains("must differ"));
     assert!(refusal(&file(&[setting("a", 13, &[])], &[], 0)).contains("a: must have a type"));
     assert!(refusal(&file(&[setting("a", 7, &[3])], &[], 0)).contains("a = 3: must be 0 or 1"));
-    let same = [setting("a", 7, &[1]), setting("a", 7, &[1])];
-    assert!(refusal(&file(&same, &[], 0)).contains("a: must be there once"));
-    let odd = setting("general.alignment", 4, &3_u32.to_le_bytes());
-    assert!(refusal(&file(&[odd], &[], 0)).contains("power of 2"));
+    assert!(refusal(&file(&[setting("a", 7, &[1]), setting("a", 7, &[1])], &[], 0)).contains("a: must be there once"));
+    assert!(refusal(&file(&[setting("general.alignment", 4, &3_u32.to_le_bytes())], &[], 0)).contains("power of 2"));
     // Arrays of arrays of arrays ..
     let deep: Vec<u8> = [&9_u32.to_le_bytes()[..], &1_u64.to_le_bytes()].concat().repeat(50_000);
     assert!(refusal(&file(&[setting("a", 9, &deep)], &[], 0)).contains("nested"));
     let mut nan = file(&[], &[tensor("w", &[4, 2], 0, 0)], 32);
     let last = nan.len() - 4;
     nan[last..].copy_from_slice(&f32::NAN.to_le_bytes());
-    assert!(refusal(&nan).starts_with_path("w: entry [1, 3] must be finite"));
+    assert_begins(&refusal(&nan), "w: entry [1, 3] must be finite");
     let mut old = whole.clone();
     old[4] = 1;
     assert!(refusal(&old).contains("GGUF version = 1: must be"));
@@ -148,8 +134,7 @@ fn a_tensor_of_an_unknown_type_has_a_hash() {
         Checkpoint::open(&path).unwrap().hash("a").unwrap()
     };
     let before = hash(&bytes);
-    let byte_95 = bytes.len() - 33;
-    bytes[byte_95] = 1;
+    bytes[bytes.len() - 33] = 1;
     assert_ne!(before, hash(&bytes));
 }
 
@@ -207,19 +192,9 @@ fn divisors_of_frequencies_must_be_positive() {
     assert!(error.contains("rope_freqs.weight: entry 1 must be > 0; it is 0"), "{error}");
 }
 
-/// A message after the path of its file.
-trait StartsWithPath {
-    fn starts_with_path(&self, message: &str) -> bool;
-}
-
-impl StartsWithPath for String {
-    fn starts_with_path(&self, message: &str) -> bool {
-        let begins = self.split_once(".gguf: ").is_some_and(|(_, m)| m.starts_with(message));
-        if !begins {
-            eprintln!("{self}");
-        }
-        begins
-    }
+/// Tests that a message begins so after the path of its file.
+fn assert_begins(refusal: &str, message: &str) {
+    assert!(refusal.split_once(".gguf: ").is_some_and(|(_, m)| m.starts_with(message)), "{refusal}");
 }
 
 /// Changes of a good file: places and new values of some bytes, and a length to cut it to.
@@ -238,8 +213,7 @@ pub fn changed(
     for (i, (place, to)) in changes.0.iter().enumerate() {
         // Most of a file is numbers; its header is where the lies are.
         let among = if i % 2 == 0 { head } else { bytes.len() };
-        let at = place.index(among);
-        bytes[at] = *to;
+        bytes[place.index(among)] = *to;
     }
     if let Some(cut) = &changes.1 {
         bytes.truncate(cut.index(bytes.len()));

@@ -12,8 +12,7 @@ use attnlab_networks::transformer::Recordings;
 use std::path::PathBuf;
 
 fn ids(network: &Transformer, most: usize) -> Vec<u32> {
-    let text = std::fs::read_to_string(data("passage.txt")).unwrap();
-    let mut ids = network.tokenizer().unwrap().encode(&text).unwrap();
+    let mut ids = network.tokenizer().unwrap().encode(&std::fs::read_to_string(data("passage.txt")).unwrap()).unwrap();
     ids.truncate(most);
     ids
 }
@@ -52,8 +51,7 @@ fn real_minilm_has_the_states_of_the_reference() {
     let network = Transformer::open(&path).unwrap();
     let ids = ids(&network, 200);
     assert_eq!(ids[..6], [101, 2836, 7594, 2006, 2028, 3698]);
-    let wanted = Recordings::named(&["residual", "weights"]).unwrap();
-    let pass = network.forward(&ids, &wanted).unwrap();
+    let pass = network.forward(&ids, &Recordings::named(&["residual", "weights"]).unwrap()).unwrap();
     for (layer, norm, token) in [
         (1, 168.825_374, [-0.395_807, -0.092_027, -0.750_891]),
         (3, 177.704_385, [-0.325_324, -0.632_475, -0.904_456]),

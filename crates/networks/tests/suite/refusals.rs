@@ -68,9 +68,7 @@ fn settings_that_change_the_computation_are_refused_by_name() {
         assert!(named && message.contains("must"), "{key} = {value}: {message}");
     }
     let folder = copy("llama");
-    edit(&folder.path().join("config.json"), |c| {
-        c.as_object_mut().unwrap().remove("hidden_size");
-    });
+    edit(&folder.path().join("config.json"), |c| drop(c.as_object_mut().unwrap().remove("hidden_size")));
     assert!(refusal(folder.path()).contains("hidden_size = absent: must be there"));
     for text in ["", "[]", "{\"model_type\": ", &"[".repeat(100_000)] {
         fs::write(folder.path().join("config.json"), text).unwrap();
@@ -120,9 +118,7 @@ fn an_index_is_respected_and_may_not_lie() {
         let message = with(&|map| map[tensor] = file.clone());
         assert!(message.contains(expected) && message.contains(tensor), "{file}: {message}");
     }
-    let removed = with(&|map| {
-        map.as_object_mut().unwrap().remove(tensor);
-    });
+    let removed = with(&|map| drop(map.as_object_mut().unwrap().remove(tensor)));
     assert!(removed.contains(tensor) && removed.contains("must be there"), "{removed}");
     let added = with(&|map| map["more"] = json!(shards[0]));
     assert!(added.contains("weight_map.more: must be in"), "{added}");
@@ -157,13 +153,11 @@ fn inputs_out_of_range_are_refused() {
     assert!(bert.losses(&[1, 2]).unwrap_err().to_string().contains("network = bert"));
     assert!(llama.losses(&[1]).unwrap_err().to_string().contains("at least 2"));
     assert!(Recordings::named(&["weight"]).unwrap_err().to_string().contains("weights"));
-    let beyond = Recordings::all().in_layers([2]);
-    assert!(llama.forward(&vec![1], &beyond).unwrap_err().to_string().contains("layer = 2"));
+    assert!(llama.forward(&vec![1], &Recordings::all().in_layers([2])).unwrap_err().to_string().contains("layer = 2"));
     // 10^5 tokens' weights are refused before anything is computed.
     let folder = copy("llama");
     edit(&folder.path().join("config.json"), |c| c["max_position_embeddings"] = json!(10_000_000));
-    let long = Transformer::open(folder.path()).unwrap();
-    let error = long.forward(&vec![1; 1_000_000], &Recordings::all()).unwrap_err();
+    let error = Transformer::open(folder.path()).unwrap().forward(&vec![1; 1_000_000], &Recordings::all()).unwrap_err();
     assert!(matches!(error, Error::Memory { .. }), "{error}");
 }
 
@@ -193,8 +187,7 @@ fn a_pass_that_leaves_the_range_of_f32_is_an_error() {
         pair.copy_from_slice(&[0xc4, 0x7e]);
     }
     fs::write(&path, bytes).unwrap();
-    let network = Transformer::open(folder.path()).unwrap();
-    let error = network.forward(&vec![1, 2], &Recordings::none()).unwrap_err();
+    let error = Transformer::open(folder.path()).unwrap().forward(&vec![1, 2], &Recordings::none()).unwrap_err();
     assert!(matches!(error, Error::Diverged(_)), "{error}");
 }
 
@@ -222,14 +215,12 @@ pub fn reheader(folder: &Path, change: impl FnOnce(&mut serde_json::Map<String, 
     let mut header: Value = serde_json::from_slice(header).unwrap();
     change(header.as_object_mut().unwrap());
     let header = header.to_string().into_bytes();
-    let size = (header.len() as u64).to_le_bytes();
-    fs::write(&path, [&size[..], &header, data, more].concat()).unwrap();
+    fs::write(&path, [&(header.len() as u64).to_le_bytes()[..], &header, data, more].concat()).unwrap();
 }
 
 /// Announces a tensor of 4 bytes after all others.
 pub fn announce(header: &mut serde_json::Map<String, Value>, name: &str, kind: &str, shape: &[usize]) {
-    let ends = header.values().filter_map(|t| t["data_offsets"][1].as_u64());
-    let end = ends.max().unwrap();
+    let end = header.values().filter_map(|t| t["data_offsets"][1].as_u64()).max().unwrap();
     header.insert(name.into(), json!({"dtype": kind, "shape": shape, "data_offsets": [end, end + 4]}));
 }
 

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 fn expected(name: &str) -> Value {
-    let text = fs::read_to_string(data(&format!("{name}.expected.json"))).unwrap();
-    serde_json::from_str(&text).unwrap()
+    serde_json::from_str(&fs::read_to_string(data(&format!("{name}.expected.json"))).unwrap()).unwrap()
 }
 
 /// Texts, each with the ids of its tokens.
@@ -43,8 +42,7 @@ fn texts_come_back() {
     let text = " It's 12  tokens;\n\tna\u{ef}ve \u{1f600}!";
     let ids = tokenizer.encode(text).unwrap();
     assert_eq!(tokenizer.decode(&ids).unwrap(), text);
-    let id = tokenizer.id("\u{120}t").unwrap();
-    assert_eq!(tokenizer.token(id).as_deref(), Some("\u{120}t"));
+    assert_eq!(tokenizer.token(tokenizer.id("\u{120}t").unwrap()).as_deref(), Some("\u{120}t"));
     assert_eq!(tokenizer.token(1_000_000), None);
     let words = Tokenizer::open(&data("tokenizer-bert")).unwrap();
     let (ids, plain) = (words.encode("tokens").unwrap(), words.encode_plain("tokens").unwrap());
@@ -81,8 +79,7 @@ fn settings_beside_a_vocabulary_are_obeyed() {
     for case in expected["cases"].as_array().unwrap() {
         let files: Vec<(&str, Value)> =
             case["files"].as_object().unwrap().iter().map(|(name, content)| (&name[..], content.clone())).collect();
-        let folder = vocabulary(case["vocabulary"].as_str().unwrap(), &files);
-        let tokenizer = Tokenizer::open(folder.path()).unwrap();
+        let tokenizer = Tokenizer::open(vocabulary(case["vocabulary"].as_str().unwrap(), &files).path()).unwrap();
         for (text, ids) in texts_with_ids(&expected["texts"], &case["ids"]) {
             assert_eq!(tokenizer.encode(text).unwrap(), ids, "{files:?}: {text:?}");
         }
@@ -111,8 +108,7 @@ fn settings_that_are_not_understood_are_refused_by_name() {
         ("bert", vec![(config, json!({"tokenizer_class": "AlbertTokenizer"}))], "must be one of BertTokenizer"),
         ("gpt2", vec![(config, json!([1]))], "must be an object"),
     ] {
-        let folder = vocabulary(kind, &files);
-        let message = Tokenizer::open(folder.path()).unwrap_err().to_string();
+        let message = Tokenizer::open(vocabulary(kind, &files).path()).unwrap_err().to_string();
         assert!(message.contains(part), "{files:?}: {message}");
     }
 }
@@ -241,8 +237,7 @@ fn what_is_no_tokenizer_is_refused() {
         fs::write(folder.path().join("tokenizer.json"), bytes).unwrap();
         assert!(refusal().contains("tokenizer"), "{}", refusal());
     }
-    let deep = "[".repeat(100_000);
-    fs::write(folder.path().join("tokenizer.json"), deep).unwrap();
+    fs::write(folder.path().join("tokenizer.json"), "[".repeat(100_000)).unwrap();
     assert!(refusal().contains("tokenizer"));
     fs::remove_file(folder.path().join("tokenizer.json")).unwrap();
     fs::write(folder.path().join("vocab.json"), "{\"a\": 0}").unwrap();

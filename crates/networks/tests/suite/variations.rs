@@ -45,8 +45,7 @@ fn agreement(network: &Transformer, expected: &Path) -> Result<(), String> {
     let prefix = network.prefix(first).map_err(|e| e.to_string())?;
     let read = |_: usize, logits: &mut [f32]| logits.to_vec();
     let after = network.predict_after(&prefix, rest, 0..rest.len(), read).map_err(|e| e.to_string())?;
-    let vocabulary = network.architecture().vocabulary;
-    let wanted = logits.iter().skip(first.len() * vocabulary);
+    let wanted = logits.iter().skip(first.len() * network.architecture().vocabulary);
     let far = after.iter().flatten().zip(wanted).any(|(a, b)| (a - b).abs() >= TOLERANCE * largest);
     if far { Err("is far from the reference after a prefix".into()) } else { Ok(()) }
 }

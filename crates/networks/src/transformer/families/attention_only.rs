@@ -64,9 +64,8 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
         _ => return Err(s.refuse("positions", "must be one of none, learned, rotary")),
     };
     // 0 in a network of attention only.
-    let blocks = s.take("mlp_blocks").and_then(|blocks| blocks.as_u64());
-    let blocks = blocks.filter(|blocks| *blocks <= layers as u64);
-    let Some(blocks) = blocks else { return Err(s.refuse("mlp_blocks", "must be a whole number, at most layers")) };
+    let blocks = s.take("mlp_blocks").and_then(|blocks| blocks.as_u64()).filter(|blocks| *blocks <= layers as u64);
+    let blocks = blocks.ok_or_else(|| s.refuse("mlp_blocks", "must be a whole number, at most layers"))?;
     let with_mlp = if mlp.is_some() { blocks as usize } else { 0 };
     Ok(TransformerArchitecture {
         vocabulary,

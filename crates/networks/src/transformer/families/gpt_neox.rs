@@ -65,8 +65,8 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
 
 /// Rows are stored by head: its query, its key, its value, then the next head.
 fn qkv(source: &mut Source<'_>, a: &TransformerArchitecture, layer: usize) -> Result<Affine> {
-    let name = format!("layers.{layer}.attention.query_key_value");
-    let stored = source.affine(&name, 3 * a.width, a.width, a.qkv_bias)?;
+    let stored =
+        source.affine(&format!("layers.{layer}.attention.query_key_value"), 3 * a.width, a.width, a.qkv_bias)?;
     let p = a.head_dim;
     let rows: Vec<usize> = (0..3)
         .flat_map(|part| (0..a.heads).flat_map(move |head| (0..p).map(move |i| (3 * head + part) * p + i)))

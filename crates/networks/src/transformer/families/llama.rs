@@ -113,9 +113,6 @@ fn gguf_scaling(s: &mut Settings) -> Result<RotaryScaling> {
         Some("none") => Ok(RotaryScaling::None),
         None | Some("linear") if factor == 1.0 => Ok(RotaryScaling::None),
         None | Some("linear") => Ok(RotaryScaling::Linear { factor }),
-        Some(_) => {
-            let requirement = "must be one of none, linear; others are not supported";
-            Err(s.refuse("llama.rope.scaling.type", requirement))
-        }
+        Some(_) => Err(s.refuse("llama.rope.scaling.type", "must be one of none, linear; others are not supported")),
     }
 }

@@ -43,10 +43,7 @@ impl Family {
     /// Returns the beginning of the names of its settings: GGUF keeps those of the vocabulary and words of the writer
     /// in the same place.
     pub(crate) fn prefix(&self) -> String {
-        match self.format {
-            Format::Json | Format::Training => String::new(),
-            Format::Gguf => format!("{}.", self.name),
-        }
+        if self.format == Format::Gguf { format!("{}.", self.name) } else { String::new() }
     }
 }
 
@@ -132,10 +129,8 @@ fn gguf_sizes(s: &mut Settings, family: &str) -> Result<TransformerArchitecture>
 
 /// Computes the dimension of a head, width / heads; `name` is the setting of the latter.
 fn head_dim(s: &Settings, name: &str, width: usize, heads: usize) -> Result<usize> {
-    match width.is_multiple_of(heads) {
-        true => Ok(width / heads),
-        false => Err(s.refuse(name, &format!("must be a divisor of the width, {width}"))),
-    }
+    s.require(width.is_multiple_of(heads), name, &format!("must be a divisor of the width, {width}"))?;
+    Ok(width / heads)
 }
 
 /// Reads `tie_word_embeddings`.

@@ -16,21 +16,15 @@ pub(super) fn from_json(
     head_dim: usize,
 ) -> Result<PositionEncoding> {
     let mut theta = s.number_or(base, BASE)?;
-    let mut part = match share {
-        Some((name, default)) => s.number_or(name, default)?,
-        None => 1.0,
-    };
+    let mut part = share.map_or(Ok(1.0), |(name, default)| s.number_or(name, default))?;
     let mut scaling = RotaryScaling::None;
     for name in ["rope_parameters", "rope_scaling"] {
         let Some(mut inner) = s.nested(name)? else { continue };
         let key = |key: &str| format!("{name}.{key}");
         theta = inner.number_or(&key("rope_theta"), theta)?;
         part = inner.number_or(&key("partial_rotary_factor"), part)?;
-        let old = inner.text(&key("type"))?;
-        let kind = match inner.text(&key("rope_type"))? {
-            Some(kind) => Some((kind, "rope_type")),
-            None => old.map(|kind| (kind, "type")),
-        };
+        let old = inner.text(&key("type"))?.map(|kind| (kind, "type"));
+        let kind = inner.text(&key("rope_type"))?.map(|kind| (kind, "rope_type")).or(old);
         scaling = match kind.as_ref().map(|(kind, of)| (kind.as_str(), *of)) {
             None | Some(("default", _)) => RotaryScaling::None,
             Some(("linear", _)) => RotaryScaling::Linear { factor: inner.number_or(&key("factor"), 1.0)? },
@@ -41,16 +35,12 @@ pub(super) fn from_json(
                 original_context: inner.whole_or(&key("original_max_position_embeddings"), 8192)? as f64,
             },
             Some((_, of)) => {
-                let requirement = "must be one of default, linear, llama3; others are not supported";
-                return Err(inner.refuse(&key(of), requirement));
+                return Err(inner.refuse(&key(of), "must be one of default, linear, llama3; others are not supported"));
             }
         };
         inner.finish("")?;
     }
-    if part > 1.0 {
-        let name = share.map_or("partial_rotary_factor", |(name, _)| name);
-        return Err(s.refuse(name, "must be at most 1"));
-    }
+    s.require(part <= 1.0, share.map_or("partial_rotary_factor", |(name, _)| name), "must be at most 1")?;
     Ok(PositionEncoding::Rotary {
         // As transformers rounds.
         turned: (head_dim as f64 * part) as usize,
