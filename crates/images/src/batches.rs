@@ -40,7 +40,8 @@ impl ImageBatches<'_> {
     /// [`Error::Invalid`] for a data set without images, or count = 0.
     pub fn training(&self, streams: &Streams, first: u64, count: usize) -> Result<ImageBatch> {
         let images = self.images.count() as u64;
-        require(images > 0 && count > 0, "images", 0, "must be at least one")?;
+        require(images > 0, "images", images, "must be at least one")?;
+        require(count > 0, "count", count, "must be a whole number >= 1")?;
         let mut order = (u64::MAX, vec![]);
         let place = |i: u64| {
             let epoch = i / images;

@@ -110,7 +110,7 @@ impl Transform {
             Transform::Rgb => Ok(image.to_rgb()),
             Transform::Resize { height, width, filter } => resize(image, *height, *width, *filter),
             Transform::ResizeShorter { side, filter } => {
-                let shorter = rows.min(columns) as u128;
+                let shorter = rows.min(columns).max(1) as u128;
                 // The shorter side becomes `side` exactly.
                 let scaled =
                     |long: usize| usize::try_from(*side as u128 * long as u128 / shorter).unwrap_or(usize::MAX);

@@ -164,7 +164,8 @@ proptest! {
         for bytes in good {
             let mut changed = bytes.clone();
             if !changed.is_empty() {
-                changed[at.index(changed.len())] = to;
+                let place = at.index(changed.len());
+                changed[place] = to;
             }
             for bytes in [&changed[..], &bytes[..cut.index(bytes.len() + 1)]] {
                 let _ = decode(bytes);

@@ -125,7 +125,9 @@ impl Configuration {
             }
             _ if FIXED.iter().any(|(fixed, _)| *fixed == name) => {
                 let allowed = FIXED.iter().find(|(fixed, _)| *fixed == name).map_or("", |(_, allowed)| allowed);
-                if value.to_string() != allowed {
+                // As JSON writes it.
+                let written = value.to_string();
+                if written != allowed {
                     return Err(self.refuse(name, value, &format!("must be {allowed}; others are not supported")));
                 }
             }
