@@ -247,6 +247,11 @@ pub trait Claim: Send + Sync {
     }
 }
 
+/// The claims of one type, for [`Room::claims`](crate::catalogue::Room::claims): `family([Lemma1::PRINTED, Lemma1::CORRECTED])`.
+pub fn family<const N: usize>(claims: [impl Claim + 'static; N]) -> Vec<Arc<dyn Claim>> {
+    claims.into_iter().map(|claim| Arc::new(claim) as Arc<dyn Claim>).collect()
+}
+
 impl std::fmt::Debug for dyn Claim {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "claim {}", self.sheet().id)

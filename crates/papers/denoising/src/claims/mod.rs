@@ -17,7 +17,7 @@ mod small_argument;
 mod theorem3_1;
 mod theorem3_2;
 
-use attnlab_lab::claim::Claim;
+use attnlab_lab::claim::{Claim, family};
 use std::sync::Arc;
 
 /// All claims, in the order in which the papers print them.
@@ -48,9 +48,4 @@ pub fn all() -> Vec<Arc<dyn Claim>> {
         family([jacobian::Condition::PRINTED, jacobian::Condition::CORRECTED]),
     ]
     .concat()
-}
-
-/// The claims of one type.
-fn family<C: Claim + 'static, const N: usize>(claims: [C; N]) -> Vec<Arc<dyn Claim>> {
-    claims.into_iter().map(|claim| Arc::new(claim) as Arc<dyn Claim>).collect()
 }

@@ -27,7 +27,7 @@ mod theorem4;
 mod theorem5;
 mod tree;
 
-use attnlab_lab::claim::Claim;
+use attnlab_lab::claim::{Claim, family};
 use std::sync::Arc;
 
 /// All claims, in the order in which the papers print them.
@@ -98,9 +98,4 @@ pub fn all() -> Vec<Arc<dyn Claim>> {
         family([tree::TreeLaw::LIMIT, tree::TreeLaw::LIMIT_CORRECTED]),
     ]
     .concat()
-}
-
-/// The claims of one type.
-fn family<C: Claim + 'static, const N: usize>(claims: [C; N]) -> Vec<Arc<dyn Claim>> {
-    claims.into_iter().map(|claim| Arc::new(claim) as Arc<dyn Claim>).collect()
 }
