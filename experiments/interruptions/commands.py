@@ -11,7 +11,7 @@ from pathlib import Path
 PROGRAM = os.environ.get("ATTNLAB", "target/debug/attnlab")
 
 # Seconds after which a command counts as hanging.
-LIMIT = 600
+LIMIT = int(os.environ.get("ATTNLAB_TEST_SECONDS", 600))
 
 # What depends on the clock: the seconds that a check took.
 CLOCK = re.compile(rb'"wall_s":[^,}]*')

@@ -1,12 +1,16 @@
 """The command line beside the package, and arrays that tests share."""
 
 import json
+import os
 import subprocess
 import sys
 
 import pytest
 
 import attnlab
+
+#: Seconds until a process counts as hanging.
+LIMIT = int(os.environ.get("ATTNLAB_TEST_SECONDS", 600))
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +25,7 @@ def command():
     words = [sys.executable, "-m", "attnlab"]
 
     def run(*arguments, status=0):
-        done = subprocess.run([*words, *map(str, arguments)], capture_output=True, text=True, timeout=300)
+        done = subprocess.run([*words, *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT)
         assert done.returncode == status, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 

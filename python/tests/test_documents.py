@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import attnlab
+from conftest import LIMIT
 
 MODULES = ["attnlab", "attnlab._functions", "attnlab._claims", "attnlab._runs", "attnlab._show"]
 
@@ -117,5 +118,5 @@ def test_notebooks(path, tmp_path):
     for cell in cells:
         if absent := missing(cell.source):
             pytest.skip(f"{absent} is not installed")
-    client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}})
+    client = nbclient.NotebookClient(notebook, timeout=LIMIT, startup_timeout=LIMIT, resources={"metadata": {"path": str(tmp_path)}})
     client.execute()

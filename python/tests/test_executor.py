@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import attnlab
+from conftest import LIMIT
 
 PLAN = {"claim": "aot.lemma1", "trials": 12, "axes": {"delta": [0.1, 0.3]}, "set": {"dim": 16}}
 OWN = {"claim": "mine.sent", "trials": 9, "axes": {"size": [2, 5]}}
@@ -70,7 +71,7 @@ def test_dask(tmp_path):
 def test_submitit(tmp_path):
     submitit = pytest.importorskip("submitit")
     executor = submitit.AutoExecutor(folder=tmp_path / "jobs", cluster="local")
-    executor.update_parameters(timeout_min=5)
+    executor.update_parameters(timeout_min=LIMIT // 60)
     on(executor, OWN, tmp_path, shards=2)
 
 

@@ -1,6 +1,7 @@
 """Sweeps and experiments: rows as tables, figures, resumption, Ctrl-C, memory and time."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import attnlab
+from conftest import LIMIT
 
 SWEEP = {"claim": "aot.lemma1", "trials": 10, "axes": {"dim": [16, 32], "delta": [0.1, 0.3]}, "set": {"t": 0.5}}
 
@@ -63,37 +65,41 @@ def test_tables(folder, library):
     assert values == found["parameters.delta"].tolist()
 
 
-def test_missing_values_and_series(tmp_path):
-    """Columns of every kind, with values that are not there."""
+@pytest.fixture
+def gaps(tmp_path):
+    """Rows with columns of every kind, in every second one of which the values are not there."""
     attnlab.sweep(SWEEP, out=tmp_path / "a", progress=False)
     rows = tmp_path / "a" / "rows.jsonl"
     lines = [json.loads(line) for line in rows.read_text().splitlines()]
     for i, line in enumerate(lines):
         line["data"]["witness"] = {"n": 3, "x": "inf", "s": [1, "nan"], "f": True, "w": "a"} if i % 2 else {}
     rows.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
-    found = attnlab.rows(tmp_path / "a")
-    assert found["data.witness.n"].tolist()[:2] == [None, 3]
-    assert np.isnan(found["data.witness.x"][0]) and found["data.witness.x"][1] == np.inf
-    assert found["data.witness.f"].tolist()[:2] == [None, True]
-    assert found["data.witness.s"][0] is None and np.isnan(found["data.witness.s"][1][1])
-    try:
-        table = found.polars()
-        assert table["data.witness.n"].to_list()[:2] == [None, 3]
-        assert table["data.witness.s"].to_list()[0] is None
-    except ImportError:
-        pass
-    try:
-        table = found.pandas()
-        assert str(table["data.witness.n"].dtype) == "Int64" and str(table["data.witness.f"].dtype) == "boolean"
-    except ImportError:
-        pass
-    try:
-        import pyarrow
+    return attnlab.rows(tmp_path / "a")
 
-        table = pyarrow.table(found)  # By the Arrow interface.
-        assert table["data.witness.f"].to_pylist()[:2] == [None, True]
-    except ImportError:
-        pass
+
+def test_missing_values_and_series(gaps):
+    assert gaps["data.witness.n"].tolist()[:2] == [None, 3]
+    assert np.isnan(gaps["data.witness.x"][0]) and gaps["data.witness.x"][1] == np.inf
+    assert gaps["data.witness.f"].tolist()[:2] == [None, True]
+    assert gaps["data.witness.s"][0] is None and np.isnan(gaps["data.witness.s"][1][1])
+
+
+def test_missing_values_in_polars(gaps):
+    pytest.importorskip("polars")
+    table = gaps.polars()
+    assert table["data.witness.n"].to_list()[:2] == [None, 3]
+    assert table["data.witness.s"].to_list()[0] is None
+
+
+def test_missing_values_in_pandas(gaps):
+    pytest.importorskip("pandas")
+    table = gaps.pandas()
+    assert str(table["data.witness.n"].dtype) == "Int64" and str(table["data.witness.f"].dtype) == "boolean"
+
+
+def test_missing_values_by_the_arrow_interface(gaps):
+    table = pytest.importorskip("pyarrow").table(gaps)
+    assert table["data.witness.f"].to_pylist()[:2] == [None, True]
 
 
 def test_figures(folder, tmp_path):
@@ -131,14 +137,21 @@ SLOW = {
 }
 
 
+# Of these a first trial ends soon.
+COUNTS = ["a sweep in Rust", "a check in Rust"]
+
+
 @pytest.mark.parametrize("what", SLOW)
 def test_ctrl_c_ends_what_is_under_way(what):
     code = f"""
-        import os, time, attnlab
+        import os, signal, attnlab
+        # A shell that starts a job in the background has it ignore Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         class Report(attnlab._show.Silent):
             def update(self, label, done, total):
-                print("begun", flush=True)
-                self.update = lambda *_: None
+                if done or {what!r} not in {COUNTS!r}:
+                    print("begun", flush=True)
+                    self.update = lambda *_: None
         attnlab._show.receiver = lambda progress: Report()
         @attnlab.claim("mine.slow", statement="slow")
         def slow(p, rng):
@@ -153,16 +166,17 @@ def test_ctrl_c_ends_what_is_under_way(what):
     work = python(code)
     assert work.stdout.readline() == "begun\n"
     work.send_signal(signal.SIGINT)
-    # The limit is there against a hang: the work itself would take hours.
-    out, err = work.communicate(timeout=120)
+    # The work itself would take hours.
+    out, err = work.communicate(timeout=LIMIT)
     assert out == "stopped\n", err
     if what == "a sweep in Rust":
         lines = Path("slow/rows.jsonl").read_text().splitlines()
-        assert all(json.loads(line) for line in lines)
+        assert lines and all(json.loads(line) for line in lines)
 
 
 def test_a_stopped_sweep_goes_on_to_the_same_bytes(tmp_path):
-    sweep = {"claim": "aot.theorem1", "trials": 60, "set": {"tokens": 200, "dim": 40}}
+    # Trials that take longer together than the time between two looks.
+    sweep = {"claim": "aot.theorem1", "trials": 60, "set": {"tokens": 600, "dim": 100}}
 
     class Report:
         def line(self, text):
@@ -185,25 +199,26 @@ def test_progress_is_shown(capfd):
     """A receiver that is called, with and without tqdm; what it raises ends the run."""
     from attnlab import _attnlab
 
-    seen = []
+    seen, lines = [], []
 
     class Report:
         def line(self, text):
-            seen.append(text)
+            lines.append(text)
 
         def update(self, label, done, total):
             seen.append((label, done, total))
-            if len(seen) > 3:
+            # The first looks may come before the work begins.
+            if total and any("take about" in text for text in lines):
                 raise RuntimeError("enough")
 
     with pytest.raises(RuntimeError, match="enough"):
         _attnlab.check_claim(
             "aot.theorem1", {"tokens": 600, "dim": 100}, 0, 100000, False, 0.95, False, False, 1, Report()
         )
-    assert [s for s in seen if isinstance(s, tuple)][0][::2] == ("aot.theorem1", 100000)
-    assert any("take about" in s for s in seen if isinstance(s, str))
+    assert seen[-1][::2] == ("aot.theorem1", 100000)
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no /proc/self/statm here")
 def test_unroll_takes_the_memory_of_its_arrays_once():
     """Z (256, 8192) takes 16.8 MB and the scores (8192, 8192) would take 537 MB."""
     code = """
@@ -225,14 +240,15 @@ def test_unroll_takes_the_memory_of_its_arrays_once():
         done = True; thread.join()
         print((most - before) / z.nbytes, found.tokens.flags.owndata or found.tokens.base is not None)
     """
-    work = python(code)
-    out, err = work.communicate(timeout=300)
+    # Products take buffers for each thread.
+    work = python(code, env={**os.environ, "RAYON_NUM_THREADS": "2"})
+    out, err = work.communicate(timeout=LIMIT)
     assert work.returncode == 0, err
     times = float(out.split()[0])
     # The tokens before and after a layer (the first are the caller's), the coefficients of a head with their update
     # (half of Z each), and what the SNR takes of a cluster: 4 times Z at the peak. A copy of the input, or of the
     # output, would make it 5.
-    assert times < 4.6, times
+    assert 1 < times < 4.6, times
 
 
 def test_more_trials_are_added_to_the_rows(tmp_path):
@@ -279,7 +295,7 @@ def test_the_interpreter_ends_after_what_is_under_way(how):
         print("ended", flush=True)
     """
     work = python(code)
-    out, err = work.communicate(timeout=120)
+    out, err = work.communicate(timeout=LIMIT)
     assert (work.returncode, out) == (0, "ended\n"), err
 
 
