@@ -28,7 +28,7 @@ pub struct Meter {
     lines: Mutex<Vec<String>>,
 }
 
-fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+pub fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     // Plain values, which a panic elsewhere leaves usable.
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -144,7 +144,7 @@ pub fn run<T: Send + 'static>(
     report: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Meter) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    deeper(|| watched(py, report, work))
+    deeper(|| watched(py, report.filter(|r| !r.is_none()), work))
 }
 
 fn watched<T: Send + 'static>(
@@ -152,7 +152,6 @@ fn watched<T: Send + 'static>(
     report: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Meter) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    let report = report.filter(|r| !r.is_none());
     let meter = Arc::new(Meter::default());
     let (sender, receiver) = channel();
     let shared = meter.clone();

@@ -2,7 +2,7 @@
 
 use crate::arrays::matrix;
 use crate::background;
-use crate::claims::take_raised;
+use crate::claims::{reraised, take_raised};
 use crate::convert::{Raised, map_of, number, optional, serialised, whole};
 use crate::registry::{catalogue, toys};
 use attnlab_core::error::{Error, Result};
@@ -10,14 +10,13 @@ use attnlab_core::format::quoted;
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::claim::{Arrays, Case, Claim, OnArrays, Outcome, Relation};
+use attnlab_lab::claim::{Arrays, Claim, OnArrays, Outcome, Relation};
 use attnlab_lab::folder::Contents;
 use attnlab_lab::report::{self, Found, MutantResult, Report};
 use attnlab_lab::run::store::Manifest;
 use attnlab_lab::run::{CheckOptions, Progress, Row, check, mutant, store};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString};
-use serde::Serialize;
 use serde_json::{Map, Value};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +24,7 @@ use std::sync::Arc;
 /// A verdict with its claim and origin, from which cards and reports are made.
 #[pyclass(frozen, module = "attnlab._attnlab")]
 pub struct Checked {
-    found: report::Checked,
+    verdict: report::Checked,
     mutants: Vec<MutantResult>,
 }
 
@@ -33,12 +32,12 @@ pub struct Checked {
 impl Checked {
     /// The report as a dict: what `attnlab check --json` prints.
     fn report(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
-        serialised(py, &self.found.report)
+        serialised(py, &self.verdict.report)
     }
 
     /// The title of the claim.
     fn title(&self) -> String {
-        self.found.claim.sheet().title.clone()
+        self.verdict.claim.sheet().title.clone()
     }
 
     /// The mutants as dicts: what `attnlab check --mutants --json` prints.
@@ -59,17 +58,17 @@ impl Checked {
     fn rows(&self) -> PyResult<String> {
         let row = |verdict: Found| {
             let (parameters, data) = report::keep(&verdict);
-            let found = verdict.report();
-            Row::new(&Manifest::new(report::VERDICTS, found.seed, Map::new()), 0, found.trials, parameters, data)
+            let check = verdict.report();
+            Row::new(&Manifest::new(report::VERDICTS, check.seed, Map::new()), 0, check.trials, parameters, data)
         };
-        let mut rows = vec![row(Found::Claim(self.found.clone()))];
+        let mut rows = vec![row(Found::Claim(self.verdict.clone()))];
         rows.extend(self.mutants.iter().cloned().map(Found::Mutant).map(row));
         serde_json::to_string(&rows).map_err(|e| Error::unwritable("a verdict (JSON)", e)).raised()
     }
 
     /// The card as HTML.
     fn card(&self) -> String {
-        report::card(&self.found, &self.mutants)
+        report::card(&self.verdict, &self.mutants)
     }
 }
 
@@ -78,15 +77,15 @@ impl Checked {
 pub fn verdict_of_rows(rows: &str) -> PyResult<Checked> {
     let rows: Vec<Row> = serde_json::from_str(rows).map_err(|e| Error::undefined(e.to_string())).raised()?;
     let catalogue = catalogue();
-    let (mut found, mut mutants) = (None, vec![]);
+    let (mut verdict, mut mutants) = (None, vec![]);
     for row in &rows {
         match report::restore(row, &catalogue).raised()? {
-            Found::Claim(checked) => found = Some(checked),
+            Found::Claim(checked) => verdict = Some(checked),
             Found::Mutant(mutant) => mutants.push(mutant),
         }
     }
-    let found = found.ok_or_else(|| Error::undefined("rows without a verdict")).raised()?;
-    Ok(Checked { found, mutants })
+    let verdict = verdict.ok_or_else(|| Error::undefined("rows without a verdict")).raised()?;
+    Ok(Checked { verdict, mutants })
 }
 
 /// Runs `work` where the trials of a claim run: on so many threads or, None, on all; one after the other for a claim
@@ -110,11 +109,7 @@ pub fn run<T: Send + 'static>(
     work: impl FnOnce(&background::Meter) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
     take_raised();
-    let outcome = background::run(py, report, work);
-    match (outcome, take_raised()) {
-        (Err(_), Some(raised)) => Err(raised),
-        (outcome, _) => outcome,
-    }
+    reraised(background::run(py, report, work))
 }
 
 /// Checks a claim.
@@ -174,17 +169,12 @@ pub fn judge_on_arrays(
         }
     }
     taken.ensure_taken(std::iter::once(&*claim)).raised()?;
-    let found = run(py, None, move |_| OnArrays::judge(&*claim, &set, &taken, mutants))?;
-    serialised(py, &WithCases { found: &found, cases: cases.then_some(&found.each) })
-}
-
-/// What a claim says of arrays, with every case if asked for.
-#[derive(Serialize)]
-struct WithCases<'a> {
-    #[serde(flatten)]
-    found: &'a OnArrays,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cases: Option<&'a Vec<Case>>,
+    let judged = run(py, None, move |_| OnArrays::judge(&*claim, &set, &taken, mutants))?;
+    let dict = serialised(py, &judged)?;
+    if cases {
+        dict.bind(py).set_item("cases", serialised(py, &judged.each)?)?;
+    }
+    Ok(dict)
 }
 
 /// Kind of an outcome, its parts, its witness.
@@ -204,11 +194,7 @@ pub fn run_trial(
     claim.validate(&params).raised()?;
     let streams = Streams::new(whole("seed", seed, 0)?, name, params.cell(), whole("trial", number, 0)?);
     take_raised();
-    let found = background::deeper(|| Ok(py.detach(|| claim.trial(&params, &streams))))?;
-    let outcome = match (found, take_raised()) {
-        (Err(_), Some(raised)) => return Err(raised),
-        (outcome, _) => outcome.raised()?,
-    };
+    let outcome = reraised(background::deeper(|| py.detach(|| claim.trial(&params, &streams)).raised()))?;
     let witness = serialised(py, outcome.witness())?;
     let float = |x: f64| PyFloat::new(py, x).into_any().unbind();
     let flag = |x: bool| PyBool::new(py, x).to_owned().into_any().unbind();
@@ -243,7 +229,7 @@ fn checked(
                 mutants.push(MutantResult::here(&variant, result));
             }
         }
-        Ok(Checked { found: report::Checked::here(claim, report), mutants })
+        Ok(Checked { verdict: report::Checked::here(claim, report), mutants })
     })
 }
 
@@ -256,7 +242,7 @@ pub fn write_report(
     out: PathBuf,
     partial: bool,
 ) -> PyResult<Vec<String>> {
-    let mut checks: Vec<report::Checked> = verdicts.iter().map(|v| v.found.clone()).collect();
+    let mut checks: Vec<report::Checked> = verdicts.iter().map(|v| v.verdict.clone()).collect();
     let mut mutants: Vec<MutantResult> = verdicts.iter().flat_map(|v| v.mutants.clone()).collect();
     let catalogue = catalogue();
     run(py, None, move |_| {

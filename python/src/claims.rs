@@ -6,6 +6,7 @@ mod spec;
 
 pub use spec::of_spec;
 
+use crate::background::locked;
 use crate::convert::{object, refused};
 use crate::stream::Stream;
 use attnlab_core::error::{Error, Result};
@@ -16,7 +17,7 @@ use outcomes::{block_of, outcome_of, promise_of};
 use pyo3::exceptions::PyArithmeticError;
 use pyo3::prelude::*;
 use serde_json::Value;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A function of Python that any thread may clone.
 type Function = Arc<Py<PyAny>>;
@@ -26,7 +27,15 @@ static RAISED: Mutex<Option<PyErr>> = Mutex::new(None);
 
 /// Takes the exception that a function of Python has raised during a run, if one has.
 pub fn take_raised() -> Option<PyErr> {
-    RAISED.lock().unwrap_or_else(PoisonError::into_inner).take()
+    locked(&RAISED).take()
+}
+
+/// Replaces the error of work that called functions of Python by the exception that one of them has raised.
+pub fn reraised<T>(outcome: PyResult<T>) -> PyResult<T> {
+    match (outcome, take_raised()) {
+        (Err(_), Some(raised)) => Err(raised),
+        (outcome, _) => outcome,
+    }
 }
 
 /// [Keeps](kept) an exception of a trial. A failed computation is none: the trial is uninformative.
@@ -41,7 +50,7 @@ fn raised(py: Python<'_>, id: &str, error: PyErr) -> Error {
 /// Keeps an exception for the caller of the run, and returns the error that ends the run.
 fn kept(id: &str, error: PyErr) -> Error {
     let refusal = Error::invalid(id, &error, "must not raise an exception");
-    *RAISED.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    *locked(&RAISED) = Some(error);
     refusal
 }
 
@@ -67,7 +76,6 @@ struct Body {
     parameters: Function,
     /// Makes a generator from a [`Stream`].
     generator: Function,
-    variants: Vec<Variant>,
     /// Number of trials that the function makes at a time; 1 for one that makes a trial.
     block: u64,
 }
@@ -84,8 +92,8 @@ struct PythonClaim {
     body: Arc<Body>,
     trial: Function,
     promise: Told,
-    /// Flag: this is one of the variants.
-    variant: bool,
+    /// The false variants; none for a variant itself.
+    variants: Vec<Variant>,
     /// The block made last: the streams of its first trial, and its outcomes.
     made: Mutex<Option<(Streams, Vec<Outcome>)>>,
 }
@@ -149,7 +157,7 @@ impl PythonClaim {
         let place = streams.trial() % self.body.block;
         let first = streams.of_trial(streams.trial() - place);
         // Before the interpreter, always: a thread that waits for the one never holds the other.
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = locked(&self.made);
         if made.as_ref().is_none_or(|(of, _)| *of != first) {
             let outcomes = self.called(params, &first)?;
             *made = Some((first, outcomes));
@@ -172,22 +180,19 @@ impl Claim for PythonClaim {
     }
 
     fn mutants(&self) -> Vec<Mutant> {
-        if self.variant {
-            return vec![];
-        }
         let mutant = |v: &Variant| Mutant {
             name: v.name,
             claim: Arc::new(PythonClaim {
                 body: self.body.clone(),
                 trial: v.trial.clone(),
                 promise: v.promise.clone(),
-                variant: true,
+                variants: vec![],
                 made: Mutex::default(),
             }),
             set: v.set.clone(),
             drawn_as: &self.body.sheet.id,
         };
-        self.body.variants.iter().map(mutant).collect()
+        self.variants.iter().map(mutant).collect()
     }
 
     fn schema(&self) -> Schema {
@@ -197,7 +202,7 @@ impl Claim for PythonClaim {
     /// Calls every function of the parameters once, so that what it raises ends the run before the first trial.
     fn validate(&self, params: &Params) -> Result<()> {
         // The function may have changed what it calls since the last run.
-        *self.made.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *locked(&self.made) = None;
         Python::attach(|py| -> PyResult<()> {
             for (_, _, margin) in &self.body.hypotheses {
                 self.margin(py, margin, params)?;

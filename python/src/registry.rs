@@ -47,11 +47,7 @@ pub fn register(spec: &Bound<'_, PyDict>) -> PyResult<()> {
     if compiled().claim(id).is_ok() {
         return Err(Error::invalid("id", id, "must be another id; the library has a claim of this one")).raised();
     }
-    let checked = room(vec![claim.clone()]).validate();
-    match (claims::take_raised(), checked) {
-        (Some(raised), Err(_)) => return Err(raised),
-        (_, checked) => checked.raised()?,
-    }
+    claims::reraised(room(vec![claim.clone()]).validate().raised())?;
     // Defaults out of range; a parameter without a default is none.
     match Params::resolve(&claim.schema(), &Map::new()) {
         Ok(_) | Err(Error::Missing { .. }) => {}

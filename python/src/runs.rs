@@ -1,7 +1,7 @@
 //! Sweeps and experiments with rows in folders, their tables and figures.
 
 use crate::checks::{on_threads_of, run};
-use crate::convert::{Raised, map_of, number, optional, refused, serialised, to_python, whole};
+use crate::convert::{Raised, map_of, number, optional, refused, serialised, whole};
 use crate::registry::{catalogue, toys};
 use attnlab_aot::evaluate::Task;
 use attnlab_aot::experiments::evaluate::{Choices, Evaluate};
@@ -13,7 +13,7 @@ use attnlab_lab::folder::{self, RunFolder};
 use attnlab_lab::run::Progress;
 use attnlab_lab::run::export::{Values, columns};
 use attnlab_lab::run::grid::GridOptions;
-use attnlab_lab::run::store::{Shard, Store};
+use attnlab_lab::run::store::{Manifest, Shard, Store};
 use attnlab_lab::sweep::{self, MergeOptions, Plan, Sweep, summarise};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -195,7 +195,7 @@ fn word<T: DeserializeOwned>(name: &str, given: &Bound<'_, PyAny>) -> PyResult<T
 fn each<T>(given: Option<Bound<'_, PyAny>>, read: impl Fn(&Bound<'_, PyAny>) -> PyResult<T>) -> PyResult<Vec<T>> {
     match given {
         None => Ok(vec![]),
-        Some(one) if one.is_instance_of::<PyString>() || one.try_iter().is_err() => Ok(vec![read(&one)?]),
+        Some(value) if value.is_instance_of::<PyString>() || value.try_iter().is_err() => Ok(vec![read(&value)?]),
         Some(list) => list.try_iter()?.map(|v| read(&v?)).collect(),
     }
 }
@@ -268,8 +268,7 @@ pub fn read_cells(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<Py<PyAny>>> {
 /// Returns identity and origins of the run in a folder.
 #[pyfunction]
 pub fn read_run(py: Python<'_>, folder: PathBuf) -> PyResult<Py<PyAny>> {
-    let manifest = attnlab_lab::run::store::Manifest::of_folder(&folder).raised()?;
-    to_python(py, &serde_json::to_value(manifest).map_err(|e| Error::undefined(e.to_string())).raised()?, false)
+    serialised(py, &Manifest::of_folder(&folder).raised()?)
 }
 
 /// Draws the figures of a folder: (name, title, caption, SVG, CSV) of each.

@@ -99,7 +99,9 @@ impl ClaimTest {
     /// # Panics
     /// When a phrase is not in the sheet.
     pub fn assert_printed(&self, phrases: &[String]) {
-        let text = numeric_sections(self.0.sheet());
+        let Sheet { witness, range, holds, .. } = self.0.sheet();
+        let texts: Vec<&str> = [witness, range, holds].into_iter().flatten().map(String::as_str).collect();
+        let text = normalised(&texts.join("\n"));
         for phrase in phrases {
             let printed = contains_whole(&text, &normalised(phrase));
             assert!(printed, "sheets/{}.md: {phrase} is not in\n{text}", self.id());
@@ -275,12 +277,6 @@ fn real(value: &Value, name: &str) -> f64 {
 fn entry(witness: &Witness, path: &str) -> Value {
     let whole = Value::Object(witness.clone());
     whole.pointer(&format!("/{path}")).cloned().unwrap_or_else(|| panic!("{path} is not in the witness {whole}"))
-}
-
-fn numeric_sections(sheet: &Sheet) -> String {
-    let texts: Vec<&str> =
-        [&sheet.witness, &sheet.range, &sheet.holds].into_iter().flatten().map(|t| t.as_str()).collect();
-    normalised(&texts.join("\n"))
 }
 
 /// The same text with `-` for `−`, and 0.5 for .5.

@@ -2,6 +2,7 @@
 
 use super::outcomes::promise_of;
 use super::{Body, PythonClaim, Told, Variant};
+use crate::background::locked;
 use crate::convert::{Raised, map_of, needed, whole as whole_number};
 use attnlab_core::params::{Domain, Fallback, Spec};
 use attnlab_lab::claim::{self, Claim, Kind, Paper, Sheet, VerdictKind};
@@ -9,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Makes a claim from the dict that `attnlab.claim` writes.
 ///
@@ -71,14 +72,13 @@ pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
         code: function(get("code")?),
         parameters: function(get("parameters")?),
         generator: function(get("generator")?),
-        variants,
         block: whole_number("block", &get("block")?, 1)?,
     };
     Ok(Arc::new(PythonClaim {
         body: Arc::new(body),
         trial: function(get("trial")?),
         promise: told(&get("promise")?)?,
-        variant: false,
+        variants,
         made: Mutex::default(),
     }))
 }
@@ -101,7 +101,7 @@ fn paper_of(value: &Bound<'_, PyAny>) -> PyResult<&'static Paper> {
         year: value.get_item("year")?.extract()?,
         link: text("link")?,
     };
-    let mut papers = PAPERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut papers = locked(&PAPERS);
     if let Some(known) = papers.iter().find(|p: &&&Paper| p.cite() == paper.cite() && p.key == paper.key) {
         return Ok(known);
     }
@@ -149,7 +149,7 @@ fn words_of(entry: &Map<String, Value>) -> &'static [&'static str] {
 /// kept once, so that a cell of a notebook that runs again takes no more memory.
 fn kept(text: &str) -> &'static str {
     static TEXTS: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
-    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut texts = locked(&TEXTS);
     let texts = texts.get_or_insert_default();
     if let Some(known) = texts.get(text) {
         return known;

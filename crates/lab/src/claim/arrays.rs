@@ -3,6 +3,7 @@
 use super::{Claim, Mutant, Outcome, Params, Relation, Witness};
 use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::format;
+use itertools::Itertools;
 use ndarray::{Array2, ArrayView2};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -191,15 +192,12 @@ impl OnArrays {
         let unset = unset.map(|s| s.name.to_string()).filter(|name| parameters.contains_key(name)).collect();
         let each: Vec<Case> = outcomes.iter().enumerate().map(|(number, outcome)| Case::new(number, outcome)).collect();
         let count = |says| each.iter().filter(|case| case.says == says).count();
-        let reasons = |says| {
-            let mut counts = BTreeMap::new();
-            for reason in each.iter().filter(|case| case.says == says).filter_map(|case| case.reason.clone()) {
-                *counts.entry(reason).or_default() += 1;
-            }
-            counts
+        let reasons = |says| -> BTreeMap<String, usize> {
+            let reasons = each.iter().filter(|case| case.says == says).filter_map(|case| case.reason.clone());
+            reasons.counts().into_iter().collect()
         };
         let (holds, fails) = (count("holds"), count("fails"));
-        let (silent, failed): (BTreeMap<_, usize>, BTreeMap<_, usize>) = (reasons("says nothing"), reasons("failed"));
+        let (silent, failed) = (reasons("says nothing"), reasons("failed"));
         let excess = |(_, outcome): &(usize, &Outcome)| outcome.excess().unwrap_or(f64::NEG_INFINITY);
         // The last of equal ones is taken, so that it is the first here.
         let judged = outcomes.iter().enumerate().rev().filter(|(_, o)| o.is_informative());

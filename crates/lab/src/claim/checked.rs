@@ -2,6 +2,7 @@
 
 use super::VerdictKind;
 use attnlab_core::error::Error;
+use itertools::Itertools;
 use serde_json::{Map, Value};
 
 /// One setting of the section "Checked at" of a sheet, and what the check must find there.
@@ -47,7 +48,7 @@ impl CheckedAt {
 }
 
 /// Returns the settings of one line.
-fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
+fn settings(line: &str) -> Result<Vec<CheckedAt>, Box<dyn std::error::Error>> {
     let form = || "must be \"- `{ name = value }`, option: verdict. Words\"".to_string();
     let entry = line.strip_prefix("- ").ok_or_else(form)?;
     let (every, entry) = entry.strip_prefix("each of ").map_or((false, entry), |entry| (true, entry));
@@ -56,8 +57,8 @@ fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
     let report = report.split_once(". ").map_or(report, |(report, _)| report);
     let mut parts = report.strip_suffix('.').unwrap_or(report).split("; ");
     let set = table(&format!("set = {set}"))?.remove("set");
-    let Some(Value::Object(set)) = set else { return Err(form()) };
-    let verdict = VerdictKind::parse(parts.next().unwrap_or_default()).map_err(|e| e.to_string())?;
+    let Some(Value::Object(set)) = set else { return Err(form().into()) };
+    let verdict = VerdictKind::parse(parts.next().unwrap_or_default())?;
     let mut setting = CheckedAt {
         line: line.to_string(),
         set: Map::new(),
@@ -71,21 +72,20 @@ fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
     let mut seeds = 0..=0;
     let mut options = options.split(", ");
     if options.next() != Some("") {
-        return Err(form());
+        return Err(form().into());
     }
     for option in options {
-        let number = |digits: &str| {
-            digits.parse::<u64>().map_err(|_| Error::invalid(option, digits, "must be a whole number").to_string())
-        };
+        let number =
+            |digits: &str| digits.parse::<u64>().map_err(|_| Error::invalid(option, digits, "must be a whole number"));
         match *option.split(' ').collect::<Vec<_>>() {
             ["beyond", "its", "hypotheses"] => setting.beyond_hypotheses = true,
             [count, "trial" | "trials"] => setting.trials = Some(number(count)?),
             ["seed", seed] => seeds = number(seed)?..=number(seed)?,
             ["seeds", first, "to", last] => seeds = number(first)?..=number(last)?,
-            ["expected", name] => setting.expected = VerdictKind::parse(name).map_err(|e| e.to_string())?,
+            ["expected", name] => setting.expected = VerdictKind::parse(name)?,
             _ => {
                 let known = ["beyond its hypotheses", "20 trials", "seed 3", "seeds 5 to 8", "expected supported"];
-                return Err(Error::unknown("option", option, known).to_string());
+                return Err(Error::unknown("option", option, known).into());
             }
         }
     }
@@ -93,7 +93,7 @@ fn settings(line: &str) -> Result<Vec<CheckedAt>, String> {
     let of_set = |set: Map<String, Value>| seeds.clone().map(move |seed| (set.clone(), seed));
     let settings = sets.into_iter().flat_map(of_set).map(|(set, seed)| CheckedAt { set, seed, ..setting.clone() });
     match settings.collect::<Vec<_>>() {
-        none if none.is_empty() => Err("must have a value in every array, and the first seed first".to_string()),
+        none if none.is_empty() => Err("must have a value in every array, and the first seed first".into()),
         settings => Ok(settings),
     }
 }
@@ -111,26 +111,16 @@ fn reported(text: &str) -> Result<(Value, f64), String> {
 }
 
 fn table(text: &str) -> Result<Map<String, Value>, String> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_string())?;
-    serde_json::from_value(serde_json::json!(table)).map_err(|error| error.to_string())
+    toml::from_str(text).map_err(|error| error.message().to_string())
 }
 
 /// Returns every choice of one value from each array.
 fn combinations(set: &Map<String, Value>) -> Vec<Map<String, Value>> {
-    let mut chosen = vec![Map::new()];
-    for (name, values) in set {
+    let choices = set.iter().map(|(name, values)| {
         let values = values.as_array().map_or(std::slice::from_ref(values), Vec::as_slice);
-        let with_each = |set: Map<String, Value>| {
-            let with = move |value: &Value| {
-                let mut set = set.clone();
-                set.insert(name.clone(), value.clone());
-                set
-            };
-            values.iter().map(with)
-        };
-        chosen = chosen.into_iter().flat_map(with_each).collect();
-    }
-    chosen
+        values.iter().map(move |value| (name.clone(), value.clone()))
+    });
+    choices.multi_cartesian_product().map(Map::from_iter).collect()
 }
 
 #[cfg(test)]

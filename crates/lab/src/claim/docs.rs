@@ -21,11 +21,8 @@ pub fn page(claim: &dyn Claim) -> String {
     }
     quote(&mut page, &sheet.statement);
     line(&mut page, &format!("Expected verdict at the defaults: **{}**.", sheet.expected.name()));
-    for (heading, text) in [("Judged within", &sheet.tolerance), ("What holds", &sheet.holds)] {
-        if let Some(text) = text {
-            paragraphs(&mut page, heading, text);
-        }
-    }
+    paragraphs(&mut page, "Judged within", &sheet.tolerance);
+    paragraphs(&mut page, "What holds", &sheet.holds);
     line(&mut page, &format!("```\ncargo run -- check {}\n```", sheet.id));
     page += &parameters(claim);
     page += &arrays(claim);
@@ -58,21 +55,17 @@ pub fn discrepancies(claims: &[Arc<dyn Claim>]) -> String {
          has a claim that anyone can run: `cargo run -- check ID` shows the witness and the \
          interval.\n",
     );
-    for claim in claims {
-        let sheet = claim.sheet();
-        let Some(print) = &sheet.print else { continue };
+    for sheet in claims.iter().map(|claim| claim.sheet()).filter(|sheet| sheet.print.is_some()) {
         _ = write!(page, "\n## `{}`: {}\n\n", sheet.id, sheet.title);
         line(&mut page, &format!("*{}*", sheet.source()));
         quote(&mut page, &sheet.statement);
         if let Some(class) = sheet.class {
             line(&mut page, &format!("*Class:* {}.", class.name()));
         }
-        paragraphs(&mut page, "The print", print);
-        for (heading, text) in [("Witness", &sheet.witness), ("Range", &sheet.range), ("What holds", &sheet.holds)] {
-            if let Some(text) = text {
-                paragraphs(&mut page, heading, text);
-            }
-        }
+        paragraphs(&mut page, "The print", &sheet.print);
+        paragraphs(&mut page, "Witness", &sheet.witness);
+        paragraphs(&mut page, "Range", &sheet.range);
+        paragraphs(&mut page, "What holds", &sheet.holds);
     }
     page
 }
@@ -83,10 +76,11 @@ fn quote(page: &mut String, text: &str) {
     line(page, &format!("> {text}"));
 }
 
-/// Writes the paragraphs of a section, the first one after its heading.
-fn paragraphs(page: &mut String, heading: &str, text: &str) {
-    let text = text.replace('\n', "\n\n");
-    line(page, &format!("**{heading}.** {text}"));
+/// Writes the paragraphs of a section that the sheet has, the first one after its heading.
+fn paragraphs(page: &mut String, heading: &str, text: &Option<String>) {
+    if let Some(text) = text {
+        line(page, &format!("**{heading}.** {}", text.replace('\n', "\n\n")));
+    }
 }
 
 /// Returns a section with a table, from its head and its rows; nothing where there are no rows.

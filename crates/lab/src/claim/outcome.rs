@@ -148,6 +148,17 @@ pub enum Promise {
     MeanIn(f64, f64),
 }
 
+impl Promise {
+    /// Returns the largest promised probability that a trial fails; None for a promise about every trial or a mean.
+    pub(super) fn failure_rate(self) -> Option<f64> {
+        match self {
+            Promise::AtLeast(q) => Some(1.0 - q),
+            Promise::FailsAtMost(rate) => Some(rate),
+            Promise::Always | Promise::MeanIn(..) => None,
+        }
+    }
+}
+
 /// Relation of what the trials estimate to the quantity that the statement bounds. A bound on it can decide in
 /// one direction only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -165,39 +165,51 @@ impl Sheet {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn parse(text: &str, papers: &'static [Paper]) -> Result<Sheet> {
-        let raw = Raw::read(text)?;
-        let wrong = |problem: String| Raw::wrong(&raw.id, problem);
-        let field = |name: &str| raw.fields.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str());
-        let needed = |name: &str| field(name).ok_or_else(|| wrong(format!("- {name}: is missing")));
+        let (heading, rest) = text.split_once('\n').unwrap_or((text, ""));
+        let Some((id, title)) = heading.strip_prefix("# ").and_then(|h| h.split_once(": ")) else {
+            return Err(wrong("?", "the first line must be \"# paper.name: title\"".into()));
+        };
+        Sheet::read(id.trim(), title.trim(), rest, papers).map_err(|problem| wrong(id.trim(), problem.to_string()))
+    }
+
+    /// Reads what follows the heading.
+    fn read(id: &str, title: &str, text: &str, papers: &'static [Paper]) -> Result<Sheet, Box<dyn std::error::Error>> {
+        let mut fields: Vec<(&str, &str)> = vec![];
+        let mut sections: Vec<(&str, String)> = vec![];
+        for line in text.lines() {
+            if let Some(name) = line.strip_prefix("## ") {
+                sections.push((name.trim(), String::new()));
+            } else if let Some((name, text)) = sections.last_mut() {
+                add(text, line, ["Mutants", "Checked at"].contains(name));
+            } else if let Some(field) = line.strip_prefix("- ") {
+                let pair = field.split_once(": ").ok_or_else(|| format!("{line}: must be \"- name: value\""))?;
+                fields.push((pair.0.trim(), pair.1.trim()));
+            } else if !line.trim().is_empty() {
+                return Err(format!("{line}: must be \"- name: value\" before the first section").into());
+            }
+        }
+        let field = |name: &str| fields.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
+        let needed = |name: &str| field(name).ok_or_else(|| format!("- {name}: is missing"));
         let section = |name: &str| {
-            raw.sections.iter().find(|(n, _)| n == name).map(|(_, text)| text.clone()).filter(|t| !t.is_empty())
+            // The empty line before the next heading separates no paragraphs.
+            let text = sections.iter().find(|(n, _)| *n == name).map(|(_, text)| text.trim_end().to_string());
+            text.filter(|text| !text.is_empty())
         };
-        for (name, _) in &raw.fields {
-            known("field", name, &FIELDS).map_err(|e| wrong(e.to_string()))?;
-        }
-        for (name, _) in &raw.sections {
-            known("section", name, &SECTIONS).map_err(|e| wrong(e.to_string()))?;
-        }
+        fields.iter().try_for_each(|(name, _)| known("field", name, &FIELDS))?;
+        sections.iter().try_for_each(|(name, _)| known("section", name, &SECTIONS))?;
         let paper = needed("paper")?;
-        let named = papers.iter().find(|p| p.key == paper);
-        let Some(paper) = named else {
-            let known = papers.iter().map(|p| p.key);
-            return Err(wrong(Error::unknown("paper", paper, known).to_string()));
-        };
-        let class = field("class").map(Discrepancy::parse).transpose().map_err(|e| wrong(e.to_string()))?;
-        let kind = Kind::parse(needed("kind")?).map_err(|e| wrong(e.to_string()))?;
-        let expected = VerdictKind::parse(needed("expected")?).map_err(|e| wrong(e.to_string()))?;
+        let unknown = || Error::unknown("paper", paper, papers.iter().map(|p| p.key));
+        let paper = papers.iter().find(|p| p.key == paper).ok_or_else(unknown)?;
+        let class = field("class").map(Discrepancy::parse).transpose()?;
+        let kind = Kind::parse(needed("kind")?)?;
+        let expected = VerdictKind::parse(needed("expected")?)?;
         let own = match field("own") {
             None | Some("no") => false,
             Some("yes") => true,
-            Some(other) => return Err(wrong(format!("own = {other}: must be yes or no"))),
+            Some(other) => return Err(format!("own = {other}: must be yes or no").into()),
         };
-        let statement = section("Statement").ok_or_else(|| wrong("## Statement is missing".into()))?;
-        let checked = section("Checked at").unwrap_or_default();
-        let mutants = match raw.sections.iter().find(|(n, _)| n == "Mutants") {
-            Some((_, text)) => mutants(text).map_err(wrong)?,
-            None => vec![],
-        };
+        let statement = section("Statement").ok_or("## Statement is missing")?;
+        let mutants = mutants(&section("Mutants").unwrap_or_default())?;
         Ok(Sheet {
             place: needed("place")?.to_string(),
             holds: section("Holds"),
@@ -205,10 +217,10 @@ impl Sheet {
             witness: section("Witness"),
             range: section("Range"),
             tolerance: section("Tolerance"),
-            checked: super::CheckedAt::read(&checked).map_err(wrong)?,
+            checked: super::CheckedAt::read(&section("Checked at").unwrap_or_default())?,
             draws: field("draws").map(str::to_string),
-            id: raw.id,
-            title: raw.title,
+            id: id.to_string(),
+            title: title.to_string(),
             paper,
             class,
             kind,
@@ -237,58 +249,16 @@ impl Sheet {
 
     /// Builds an error in this sheet.
     pub fn wrong(&self, problem: String) -> Error {
-        Raw::wrong(&self.id, problem)
+        wrong(&self.id, problem)
     }
 }
 
 const FIELDS: [&str; 7] = ["paper", "place", "kind", "expected", "class", "own", "draws"];
 const SECTIONS: [&str; 8] = ["Statement", "Tolerance", "Print", "Witness", "Range", "Holds", "Checked at", "Mutants"];
 
-/// A sheet before its words are understood.
-struct Raw {
-    id: String,
-    title: String,
-    fields: Vec<(String, String)>,
-    sections: Vec<(String, String)>,
-}
-
-impl Raw {
-    fn wrong(id: &str, problem: String) -> Error {
-        Error::Content { path: Path::new("sheets").join(format!("{id}.md")), problem }
-    }
-
-    fn read(text: &str) -> Result<Raw> {
-        let mut lines = text.lines();
-        let heading = lines.next().unwrap_or_default();
-        let heading = heading.strip_prefix("# ").and_then(|h| h.split_once(": "));
-        let Some((id, title)) = heading else {
-            let problem = "the first line must be \"# paper.name: title\"".to_string();
-            return Err(Self::wrong("?", problem));
-        };
-        let mut raw =
-            Raw { id: id.trim().to_string(), title: title.trim().to_string(), fields: vec![], sections: vec![] };
-        for line in lines {
-            if let Some(name) = line.strip_prefix("## ") {
-                raw.sections.push((name.trim().to_string(), String::new()));
-            } else if let Some((name, text)) = raw.sections.last_mut() {
-                add(text, line, name == "Mutants" || name == "Checked at");
-            } else if let Some(field) = line.strip_prefix("- ") {
-                let Some((name, value)) = field.split_once(": ") else {
-                    let problem = format!("{line}: must be \"- name: value\"");
-                    return Err(Self::wrong(id, problem));
-                };
-                raw.fields.push((name.trim().into(), value.trim().into()));
-            } else if !line.trim().is_empty() {
-                let problem = format!("{line}: must be \"- name: value\" before the first section");
-                return Err(Self::wrong(id, problem));
-            }
-        }
-        // The empty line before the next heading separates no paragraphs.
-        for (_, text) in &mut raw.sections {
-            text.truncate(text.trim_end().len());
-        }
-        Ok(raw)
-    }
+/// Builds an error in the sheet `id`.
+fn wrong(id: &str, problem: String) -> Error {
+    Error::Content { path: Path::new("sheets").join(format!("{id}.md")), problem }
 }
 
 /// Adds a line to a section: the lines of a paragraph are joined, an empty line separates paragraphs,

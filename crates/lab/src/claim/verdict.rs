@@ -147,20 +147,15 @@ pub fn judge_with(
     outcomes: &[Outcome],
     level: f64,
 ) -> Result<Judgement> {
-    let interval: Interval = &|held, trials| binomial(held, trials, level);
-    match promise {
-        Promise::MeanIn(low, high) => {
-            let value = |o: &Outcome| match o {
-                Outcome::Value { value, .. } => *value,
-                _ => f64::NAN,
-            };
-            let values: Vec<f64> = outcomes.iter().map(value).collect();
-            Ok(judge_estimate(low, high, mean(&values, level)?, values.len()))
-        }
-        Promise::Always => judge_always(outcomes, interval),
-        Promise::AtLeast(q) => judge_rate(1.0 - q, computed, partial, outcomes, interval),
-        Promise::FailsAtMost(rate) => judge_rate(rate, computed, partial, outcomes, interval),
-    }
+    let Promise::MeanIn(low, high) = promise else {
+        return judge_share(promise, computed, partial, outcomes, &|held, trials| binomial(held, trials, level));
+    };
+    let value = |o: &Outcome| match o {
+        Outcome::Value { value, .. } => *value,
+        _ => f64::NAN,
+    };
+    let values: Vec<f64> = outcomes.iter().map(value).collect();
+    Ok(judge_estimate(low, high, mean(&values, level)?, values.len()))
 }
 
 /// Function from the number of trials that hold and the number of all trials to the interval of the
@@ -179,25 +174,16 @@ pub fn judge_events(
     outcomes: &[Outcome],
     interval: Interval,
 ) -> Result<Judgement> {
-    let (computed, partial) = (claim.computed(params), claim.partial(params));
-    let rate = match claim.promise(params) {
-        Promise::Always => return judge_always(outcomes, interval),
-        Promise::AtLeast(q) => 1.0 - q,
-        Promise::FailsAtMost(rate) => rate,
-        Promise::MeanIn(..) => {
-            return Err(Error::undefined(format!("{} predicts a mean, not a probability", claim.sheet().id)));
-        }
-    };
-    judge_rate(rate, computed, partial, outcomes, interval)
+    let promise = claim.promise(params);
+    if let Promise::MeanIn(..) = promise {
+        return Err(Error::undefined(format!("{} predicts a mean, not a probability", claim.sheet().id)));
+    }
+    judge_share(promise, claim.computed(params), claim.partial(params), outcomes, interval)
 }
 
 /// Returns the verdict of the closed form alone; None where it does not decide.
 pub fn foreseen(promise: Promise, computed: Option<Computed>) -> Option<VerdictKind> {
-    let rate = match promise {
-        Promise::AtLeast(q) => 1.0 - q,
-        Promise::FailsAtMost(rate) => rate,
-        Promise::Always | Promise::MeanIn(..) => return None,
-    };
+    let rate = promise.failure_rate()?;
     if rate >= 1.0 {
         return Some(VerdictKind::Vacuous);
     }
@@ -239,22 +225,18 @@ pub fn least_alpha(promise: Promise, judgement: &Judgement, trials: u64) -> Resu
     if e.level >= 1.0 {
         return Ok(None);
     }
-    match promise {
-        Promise::Always => Ok(None),
-        Promise::AtLeast(q) => rate_alpha(1.0 - q, judgement, trials, supported).map(Some),
-        Promise::FailsAtMost(rate) => rate_alpha(rate, judgement, trials, supported).map(Some),
-        Promise::MeanIn(low, high) => {
-            let inside = (e.value - low).min(high - e.value);
-            let far = if supported { inside } else { -inside };
-            let half = 0.5 * (e.high - e.low);
-            if half == 0.0 {
-                return Ok(Some(0.0));
-            }
-            let freedom = trials.saturating_sub(1) as f64;
-            let error = half / t_quantile(freedom, 0.5 + e.level / 2.0)?;
-            Ok(Some((2.0 * t_tail(freedom, far / error)?).min(1.0)))
-        }
+    let Promise::MeanIn(low, high) = promise else {
+        return promise.failure_rate().map(|rate| rate_alpha(rate, judgement, trials, supported)).transpose();
+    };
+    let inside = (e.value - low).min(high - e.value);
+    let far = if supported { inside } else { -inside };
+    let half = 0.5 * (e.high - e.low);
+    if half == 0.0 {
+        return Ok(Some(0.0));
     }
+    let freedom = trials.saturating_sub(1) as f64;
+    let error = half / t_quantile(freedom, 0.5 + e.level / 2.0)?;
+    Ok(Some((2.0 * t_tail(freedom, far / error)?).min(1.0)))
 }
 
 /// Computes twice the tail beyond the promised failure rate.
@@ -298,52 +280,50 @@ fn worst<'a>(failing: impl Iterator<Item = &'a Outcome>) -> Witness {
     witness
 }
 
-fn judge_always(outcomes: &[Outcome], interval: Interval) -> Result<Judgement> {
-    let (failures, estimate, witness) = tally(outcomes, interval)?;
-    let verdict = if failures > 0 { Verdict::Refuted { witness } } else { Verdict::Supported };
-    Ok(Judgement { verdict, estimate, failures })
-}
-
-fn judge_rate(
-    rate: f64,
+/// Judges a promise about the share of trials that hold, of all of them too.
+fn judge_share(
+    promise: Promise,
     computed: Option<Computed>,
     partial: bool,
     outcomes: &[Outcome],
     interval: Interval,
 ) -> Result<Judgement> {
-    let (failures, seen, mut witness) = tally(outcomes, interval)?;
+    let (failures, sampled, mut witness) = tally(outcomes, interval)?;
     let with = |verdict, estimate| Ok(Judgement { verdict, estimate, failures });
+    let Some(rate) = promise.failure_rate() else {
+        return with(if failures > 0 { Verdict::Refuted { witness } } else { Verdict::Supported }, sampled);
+    };
     if rate >= 1.0 {
         let why = format!("it promises a probability of at least {:.3}", 1.0 - rate);
-        return with(Verdict::Vacuous { why }, seen);
+        return with(Verdict::Vacuous { why }, sampled);
     }
-    if seen.high < 1.0 - rate {
-        return with(Verdict::Refuted { witness }, seen);
+    if sampled.high < 1.0 - rate {
+        return with(Verdict::Refuted { witness }, sampled);
     }
     if let Some(failure) = computed.map(|c| c.failure) {
-        let more = seen.high < 1.0 - failure.high;
-        let fewer = !partial && seen.low > 1.0 - failure.low;
+        let more = sampled.high < 1.0 - failure.high;
+        let fewer = !partial && sampled.low > 1.0 - failure.low;
         let value = 1.0 - 0.5 * (failure.low + failure.high);
-        let known = Estimate { value, low: 1.0 - failure.high, high: 1.0 - failure.low, level: 1.0 };
-        match foreseen(Promise::FailsAtMost(rate), computed) {
+        let exact = Estimate { value, low: 1.0 - failure.high, high: 1.0 - failure.low, level: 1.0 };
+        match foreseen(promise, computed) {
             // Either a rare fluctuation or a mistake in the closed form: neither verdict is justified.
-            _ if more || fewer => return with(Verdict::Inconclusive { trials_needed: None }, seen),
-            Some(VerdictKind::Supported) => return with(Verdict::Supported, known),
+            _ if more || fewer => return with(Verdict::Inconclusive { trials_needed: None }, sampled),
+            Some(VerdictKind::Supported) => return with(Verdict::Supported, exact),
             Some(VerdictKind::Refuted) => {
                 witness.insert("failure_probability_at_least".into(), failure.low.into());
                 witness.insert("promised_at_most".into(), rate.into());
-                return with(Verdict::Refuted { witness }, known);
+                return with(Verdict::Refuted { witness }, exact);
             }
             _ => (),
         }
     }
-    let verdict = if !partial && seen.low >= 1.0 - rate {
+    let verdict = if !partial && sampled.low >= 1.0 - rate {
         Verdict::Supported
     } else {
-        let trials_needed = if partial { None } else { trials_for_lower_bound(1.0 - rate, seen.level) };
+        let trials_needed = if partial { None } else { trials_for_lower_bound(1.0 - rate, sampled.level) };
         Verdict::Inconclusive { trials_needed }
     };
-    with(verdict, seen)
+    with(verdict, sampled)
 }
 
 /// Judges an estimate from `trials` trials whose true value is promised to lie in [low, high]. The number of

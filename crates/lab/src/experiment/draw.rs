@@ -14,7 +14,9 @@
 //! # }
 //! ```
 
-use crate::figure::{Axis, Marker, Measured, Point, Series};
+pub use crate::figure::ends;
+
+use crate::figure::{Axis, Measured, Point, Series};
 use crate::run::Row;
 use crate::run::files::content;
 use crate::run::store::by_cell;
@@ -107,11 +109,6 @@ pub fn along(
     let places = series.iter().map(Vec::len).min().unwrap_or(0);
     let numbers = |i: usize| series.iter().map(|s| s[i]).collect::<Vec<f64>>();
     xs.into_iter().zip(0..places).map(|(x, i)| Point::at(x, summary(&numbers(i)))).collect()
-}
-
-/// Returns the least and the largest of numbers; (∞, −∞) of none.
-pub fn ends(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
-    values.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
 }
 
 /// Computes the median of numbers with the interval from their 10 % to their 90 % quantile.
@@ -220,22 +217,7 @@ pub fn lasts(cell: &[Row], name: &str) -> Result<Vec<f64>> {
 
 /// Returns a curve over many points, with its band and without markers.
 pub fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Series {
-    Series { marker: Marker::None, ..Series::measured(label, colour, points).with_interval(BAND) }
-}
-
-/// Writes a list of sizes as "120 to 1920", or one size alone.
-///
-/// ```
-/// use attnlab_lab::experiment::draw::span;
-/// assert_eq!(span(&[480, 120, 1920]), "120 to 1920");
-/// assert_eq!(span(&[7, 7]), "7");
-/// ```
-pub fn span<T: Copy + PartialOrd + std::fmt::Display>(values: &[T]) -> String {
-    let Some(first) = values.first().copied() else { return "none".into() };
-    let (low, high) = values
-        .iter()
-        .fold((first, first), |(low, high), v| (if *v < low { *v } else { low }, if *v > high { *v } else { high }));
-    if low == high { low.to_string() } else { format!("{low} to {high}") }
+    Series::fitted(label, colour, points).with_interval(BAND)
 }
 
 /// Returns numbers from `first` to `last`, log-spaced.

@@ -39,8 +39,8 @@ impl<'a> Plane<'a> {
     pub fn heat(&self, bar: Axis, cell: impl Fn(&'a [Row]) -> Result<Cell>) -> Result<Heat> {
         let mut failed = None;
         let heat = Heat::over(&self.x, &self.y, bar, |i, j| {
-            let here = |c: &&(f64, f64, &'a [Row])| c.0 == self.x[i] && c.1 == self.y[j];
-            let rows = self.cells.iter().find(here).map(|c| c.2);
+            let in_place = |c: &&(f64, f64, &'a [Row])| c.0 == self.x[i] && c.1 == self.y[j];
+            let rows = self.cells.iter().find(in_place).map(|c| c.2);
             rows.map_or(Ok(Cell::of(f64::NAN)), &cell).unwrap_or_else(|error| {
                 failed.get_or_insert(error);
                 Cell::of(f64::NAN)
@@ -64,6 +64,6 @@ pub fn finer(values: &[f64], scale: Scale, count: usize) -> Vec<f64> {
     let back = |v: f64| if scale == Scale::Log { v.exp() } else { v };
     let (Some(first), Some(last)) = (values.first(), values.last()) else { return vec![] };
     let (a, b) = (place(*first), place(*last));
-    let at = |i: usize| back(a + (b - a) * i as f64 / (count.max(2) - 1) as f64);
-    (0..count.max(2)).map(at).collect()
+    let value = |i: usize| back(a + (b - a) * i as f64 / (count.max(2) - 1) as f64);
+    (0..count.max(2)).map(value).collect()
 }

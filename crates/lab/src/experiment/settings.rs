@@ -152,9 +152,9 @@ impl Entry {
         if let Some(path) = config {
             let text = input::read_settings(path).map_err(|e| Error::io(path, e, "Give a TOML file to --config"))?;
             let mut entries = self.renamed(&parse(&text, path)?)?;
-            let own_quick = entries.remove(QUICK);
+            let quick_of_file = entries.remove(QUICK);
             overlay(&mut table, "", &entries)?;
-            match own_quick {
+            match quick_of_file {
                 Some(Value::Table(sizes)) if quick => overlay(&mut table, "", &self.renamed(&sizes)?)?,
                 Some(Value::Table(_)) | None => {}
                 Some(other) => return Err(no_quick_sizes(&other)),
@@ -257,23 +257,22 @@ fn replace(table: &mut Table, prefix: &str, name: &str, value: &Value) -> Result
     if shown == QUICK {
         return Err(no_quick_sizes(value));
     }
-    if !table.contains_key(name) {
+    let Some(slot) = table.get_mut(name) else {
         let known: Vec<String> = table.keys().map(|k| format!("{prefix}{k}")).collect();
         // A table may have been meant as the table of quick sizes.
         let quick = value.as_table().map(|_| QUICK);
         return Err(Error::unknown("setting", &shown, known.iter().map(String::as_str).chain(quick)));
-    }
-    match (table.get_mut(name), value) {
+    };
+    match (slot, value) {
         // A table replaces a table entry by entry.
-        (Some(Value::Table(was)), Value::Table(given)) => overlay(was, &format!("{shown}."), given)?,
+        (Value::Table(was), Value::Table(given)) => overlay(was, &format!("{shown}."), given)?,
         // 1 is accepted for 1.0, and 1e5 for 100000.
-        (Some(slot @ Value::Float(_)), Value::Integer(whole)) => *slot = Value::Float(*whole as f64),
-        (Some(slot @ Value::Integer(_)), Value::Float(x)) if is_exact_whole(*x) => *slot = Value::Integer(*x as i64),
-        (Some(slot), given) if slot.same_type(given) => *slot = given.clone(),
-        (Some(slot), given) => {
+        (slot @ Value::Float(_), Value::Integer(whole)) => *slot = Value::Float(*whole as f64),
+        (slot @ Value::Integer(_), Value::Float(x)) if is_exact_whole(*x) => *slot = Value::Integer(*x as i64),
+        (slot, given) if slot.same_type(given) => *slot = given.clone(),
+        (slot, given) => {
             return Err(Error::invalid(shown, given, format!("must be a TOML {}, such as {slot}", slot.type_str())));
         }
-        (None, _) => {}
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Positions and labels of ticks.
 
 use super::model::{Axis, Scale};
+use super::style::{NUMBERS, TICK};
 use super::text;
 use attnlab_core::error::{Error, Result, require};
 
@@ -70,6 +71,22 @@ impl Ruler {
         (major, minor)
     }
 
+    /// Returns the width of the widest number at a tick (pt).
+    pub fn numbers_width(&self) -> f64 {
+        self.major.iter().map(|(_, number)| text::width(number, NUMBERS)).fold(0.0, f64::max)
+    }
+
+    /// Returns the values of the ticks with their lengths (pt) and, where they are numbered, labels: the numbered ones first.
+    pub fn ticks(&self) -> impl Iterator<Item = (f64, f64, Option<&str>)> {
+        let major = self.major.iter().map(|(value, label)| (*value, TICK, Some(label.as_str())));
+        major.chain(self.minor.iter().map(|value| (*value, 0.6 * TICK, None)))
+    }
+
+    /// Returns the place of `value` on an axis that is drawn from `low` to `high`; not finite if the axis cannot show it.
+    pub fn between(&self, value: f64, low: f64, high: f64) -> f64 {
+        low + self.place(value) * (high - low)
+    }
+
     /// Returns the position of `value`: 0 at the low end, 1 at the high end, the reverse on a reversed
     /// axis; not finite for a value outside the domain of a log axis.
     pub fn place(&self, value: f64) -> f64 {
@@ -82,11 +99,20 @@ impl Ruler {
     }
 }
 
+/// Returns the least and the largest of numbers; (∞, −∞) of none.
+pub fn ends(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    values.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
+}
+
+/// Returns the least and the largest of the numbers that an axis can show; (∞, −∞) where it can show none.
+pub fn shown(axis: &Axis, data: impl Iterator<Item = f64>) -> (f64, f64) {
+    let log = axis.scale == Scale::Log;
+    ends(data.filter(|x| x.is_finite() && (!log || *x > 0.0)))
+}
+
 /// Computes ends that contain all data, with some space around them.
 fn padded(axis: &Axis, data: impl Iterator<Item = f64>) -> Result<(f64, f64)> {
-    let log = axis.scale == Scale::Log;
-    let shown = data.filter(|x| x.is_finite() && (!log || *x > 0.0));
-    let (low, high) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
+    let (log, (low, high)) = (axis.scale == Scale::Log, shown(axis, data));
     if low > high {
         let (what, label) = (if log { "no positive number" } else { "no finite number" }, text::plain(&axis.label));
         return Err(Error::undefined(format!("nothing to draw on the axis '{label}': {what}")));

@@ -205,25 +205,27 @@ impl Canvas {
             let run = escaped(&run.text);
             words += &if attributes.is_empty() { run } else { format!("<tspan{attributes}>{run}</tspan>") };
         }
+        self.text(point, size, anchor, upwards, paint, &words);
+    }
+
+    /// Writes the element of a text, with its own attributes before its paint.
+    fn text(&mut self, point: Place, size: f64, attributes: &str, upwards: bool, paint: &str, words: &str) {
         let [x, y, size] = [point.0, point.1, size].map(number);
         let turned = if upwards { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
-        self.add(format_args!("<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{anchor} {paint}{turned}>{words}</text>"));
+        self.add(format_args!(
+            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{attributes} {paint}{turned}>{words}</text>"
+        ));
     }
 
     /// Writes one run with the left end of its baseline at `point`.
     fn run(&mut self, run: &Run, point: Place, size: f64, upwards: bool, paint: &str) {
-        let [x, y, size] = [point.0, point.1, size].map(number);
-        let turned = if upwards { format!(" transform=\"rotate(-90 {x} {y})\"") } else { String::new() };
         let italic = if run.italic { " font-style=\"italic\"" } else { "" };
         // SVG drops spaces at the ends of a text, but not non-breaking ones.
         let bare = run.text.trim_matches(' ');
         let before = run.text.len() - run.text.trim_start_matches(' ').len();
         let after = run.text.len() - before - bare.len();
         let [before, after] = [before, after].map(|spaces| "\u{a0}".repeat(spaces));
-        let words = escaped(bare);
-        self.add(format_args!(
-            "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\"{italic} {paint}{turned}>{before}{words}{after}</text>"
-        ));
+        self.text(point, size, italic, upwards, paint, &format!("{before}{}{after}", escaped(bare)));
     }
 
     /// Returns the document at its size on paper (pt), with a white background and a description for screen readers.

@@ -68,12 +68,12 @@ fn joined(segments: &[(Edge, Edge)]) -> Vec<Vec<Edge>> {
     let mut used = vec![false; segments.len()];
     let mut walk = |start: Edge| {
         let mut chain = vec![start];
-        let mut here = start;
-        while let Some(i) = by_edge[&here].iter().copied().find(|i| !used[*i]) {
+        let mut edge = start;
+        while let Some(i) = by_edge[&edge].iter().copied().find(|i| !used[*i]) {
             used[i] = true;
             let (a, b) = segments[i];
-            here = if a == here { b } else { a };
-            chain.push(here);
+            edge = if a == edge { b } else { a };
+            chain.push(edge);
         }
         chain
     };

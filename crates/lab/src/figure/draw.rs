@@ -84,23 +84,19 @@ fn inside(canvas: &mut Canvas, placed: &Placed) {
 fn axes(canvas: &mut Canvas, placed: &Placed) {
     let Frame { left, top, right, bottom } = placed.frame;
     canvas.line(&[(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], HAIRLINE, INK_COLOUR);
-    for (value, number) in &placed.x.major {
-        let x = left + placed.x.place(*value) * (right - left);
-        canvas.line(&[(x, bottom), (x, bottom + TICK)], HAIRLINE, INK_COLOUR);
-        canvas.label(number, (x, bottom + TICK + GAP + 0.75 * NUMBERS), NUMBERS, Anchor::Middle, false, INK_COLOUR);
+    for (value, length, number) in placed.x.ticks() {
+        let x = placed.x.between(value, left, right);
+        canvas.line(&[(x, bottom), (x, bottom + length)], HAIRLINE, INK_COLOUR);
+        if let Some(number) = number {
+            canvas.label(number, (x, bottom + TICK + GAP + 0.75 * NUMBERS), NUMBERS, Anchor::Middle, false, INK_COLOUR);
+        }
     }
-    for value in &placed.x.minor {
-        let x = left + placed.x.place(*value) * (right - left);
-        canvas.line(&[(x, bottom), (x, bottom + 0.6 * TICK)], HAIRLINE, INK_COLOUR);
-    }
-    for (value, number) in &placed.y.major {
-        let y = bottom - placed.y.place(*value) * (bottom - top);
-        canvas.line(&[(left - TICK, y), (left, y)], HAIRLINE, INK_COLOUR);
-        canvas.label(number, (left - TICK - GAP, y + 0.36 * NUMBERS), NUMBERS, Anchor::End, false, INK_COLOUR);
-    }
-    for value in &placed.y.minor {
-        let y = bottom - placed.y.place(*value) * (bottom - top);
-        canvas.line(&[(left - 0.6 * TICK, y), (left, y)], HAIRLINE, INK_COLOUR);
+    for (value, length, number) in placed.y.ticks() {
+        let y = placed.y.between(value, bottom, top);
+        canvas.line(&[(left - length, y), (left, y)], HAIRLINE, INK_COLOUR);
+        if let Some(number) = number {
+            canvas.label(number, (left - TICK - GAP, y + 0.36 * NUMBERS), NUMBERS, Anchor::End, false, INK_COLOUR);
+        }
     }
     let below = bottom + TICK + GAP + NUMBERS + GAP + 0.8 * TEXT;
     let (middle_x, middle_y) = ((left + right) / 2.0, (top + bottom) / 2.0);

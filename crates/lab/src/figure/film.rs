@@ -68,7 +68,7 @@ pub fn film(figure: &Figure, film: &Film) -> Result<String> {
     sphere.draw(&mut canvas);
     for body in &film.bodies {
         let path = body.path.iter().enumerate().map(|(k, place)| {
-            let ((x, y), depth) = sphere.seen(*place, TURN * k as f64 / (moments - 1) as f64);
+            let ((x, y), depth) = sphere.project(*place, TURN * k as f64 / (moments - 1) as f64);
             let near = (1.0 + depth) / 2.0;
             Moment { centre: (x, y), radius: MARKER * (0.6 + 0.7 * near), opacity: FAR + (1.0 - FAR) * near }
         });
@@ -87,7 +87,8 @@ fn resting(mut moments: Vec<Moment>) -> Vec<Moment> {
 }
 
 fn on_chart(laid: &Layout, marks: &[Point]) -> Vec<Moment> {
-    let Some(placed) = laid.panels.first() else { return vec![] };
+    // `layout` refuses a figure without panels.
+    let placed = &laid.panels[0];
     let frame = placed.frame;
     let place = |mark: &Point| {
         let x = frame.left + placed.x.place(mark.x).clamp(0.0, 1.0) * (frame.right - frame.left);
@@ -106,7 +107,7 @@ struct Sphere {
 impl Sphere {
     /// Returns where a point is seen after a turn about the vertical axis, and its depth, 1 at the near end and −1 at the
     /// far one.
-    fn seen(&self, [x, y, z]: [f64; 3], turn: f64) -> ((f64, f64), f64) {
+    fn project(&self, [x, y, z]: [f64; 3], turn: f64) -> ((f64, f64), f64) {
         let (along, into) = (x * turn.cos() - y * turn.sin(), x * turn.sin() + y * turn.cos());
         let (up, near) = (z * TILT.cos() + into * TILT.sin(), z * TILT.sin() - into * TILT.cos());
         ((self.centre.0 + self.radius * along, self.centre.1 - self.radius * up), near)
@@ -121,7 +122,7 @@ impl Sphere {
         for latitude in [-0.5, 0.0, 0.5_f64] {
             let on_it = |k| {
                 let angle = circle(k);
-                self.seen([latitude.cos() * angle.cos(), latitude.cos() * angle.sin(), latitude.sin()], 0.0)
+                self.project([latitude.cos() * angle.cos(), latitude.cos() * angle.sin(), latitude.sin()], 0.0)
             };
             for half in (0..=120).map(on_it).collect::<Vec<_>>().chunk_by(|a, b| (a.1 < 0.0) == (b.1 < 0.0)) {
                 let places: Vec<(f64, f64)> = half.iter().map(|(place, _)| *place).collect();
@@ -166,7 +167,7 @@ mod tests {
         }
         // The far end of the equator is seen above the middle by sin(.35), at a depth of cos(.35).
         let sphere = Sphere { centre: (0.0, 0.0), radius: 1.0 };
-        let ((x, y), depth) = sphere.seen([0.0, 1.0, 0.0], 0.0);
+        let ((x, y), depth) = sphere.project([0.0, 1.0, 0.0], 0.0);
         assert!(x == 0.0 && (y + 0.342_898).abs() < 1e-6 && (depth + 0.939_373).abs() < 1e-6);
     }
 

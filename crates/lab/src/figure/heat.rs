@@ -6,7 +6,6 @@ use super::clip::Place;
 use super::field::{Heat, Palette, edges};
 use super::layout::{BAR, Frame, GAP, Placed};
 use super::style::{self, Colour, HAIRLINE, HATCH, INK_COLOUR, NUMBERS, PAPER, TEXT, TICK};
-use super::text;
 
 /// Overlap of neighbouring cells (pt), so that no seam shows between them.
 const OVERLAP: f64 = 0.4;
@@ -135,17 +134,14 @@ fn colour_bar(canvas: &mut Canvas, placed: &Placed, heat: &Heat, bar: &Ruler) {
     outline.extend(below.then_some((middle, bottom)));
     outline.push((left, low));
     canvas.line(&outline, HAIRLINE, INK_COLOUR);
-    let mut widest = 0.0_f64;
-    for (value, number) in &bar.major {
-        let y = height(bar.place(*value));
-        canvas.line(&[(right, y), (right + TICK, y)], HAIRLINE, INK_COLOUR);
-        canvas.label(number, (right + TICK + GAP, y + 0.36 * NUMBERS), NUMBERS, Anchor::Start, false, INK_COLOUR);
-        widest = widest.max(text::width(number, NUMBERS));
+    for (value, length, number) in bar.ticks() {
+        let y = height(bar.place(value));
+        canvas.line(&[(right, y), (right + length, y)], HAIRLINE, INK_COLOUR);
+        if let Some(number) = number {
+            canvas.label(number, (right + TICK + GAP, y + 0.36 * NUMBERS), NUMBERS, Anchor::Start, false, INK_COLOUR);
+        }
     }
-    for value in &bar.minor {
-        let y = height(bar.place(*value));
-        canvas.line(&[(right, y), (right + 0.6 * TICK, y)], HAIRLINE, INK_COLOUR);
-    }
+    let widest = bar.numbers_width();
     let place = (right + TICK + GAP + widest + GAP + 0.8 * TEXT, (top + bottom) / 2.0);
     canvas.label(&heat.bar.label, place, TEXT, Anchor::Middle, true, INK_COLOUR)
 }

@@ -4,9 +4,9 @@ mod legend;
 
 pub use legend::Entry;
 
-use super::axis::Ruler;
+use super::axis::{self, Ruler};
 use super::field::{Contour, Heat, Palette, edges};
-use super::model::{Axis, Figure, Panel, Scale, Width};
+use super::model::{Axis, Figure, Panel, Width};
 use super::style::{ASPECT, CM, NUMBERS, TEXT, TICK};
 use super::text;
 use attnlab_core::error::{Error, Result, require_shape};
@@ -80,7 +80,7 @@ pub fn layout(figure: &Figure) -> Result<Layout<'_>> {
     let columns = figure.columns.clamp(1, figure.panels.len());
     let rulers = figure.panels.iter().map(rulers).collect::<Result<Vec<_>>>()?;
     // One pair of margins for all panels, so that frames line up.
-    let numbers = rulers.iter().map(|(_, y, _)| numbers_width(y)).fold(0.0, f64::max);
+    let numbers = rulers.iter().map(|(_, y, _)| y.numbers_width()).fold(0.0, f64::max);
     // A rotated label may carry a subscript, which reaches towards the numbers.
     let y_label = TICK + GAP + numbers + 1.6 * GAP;
     let left = y_label + TEXT;
@@ -164,12 +164,7 @@ fn past_ends(((_, _, bar), panel): (&(Ruler, Ruler, Option<Ruler>), &Panel)) -> 
 
 fn bar_width(bar: &Option<Ruler>) -> f64 {
     let Some(bar) = bar else { return GAP };
-    2.0 * GAP + BAR + TICK + GAP + numbers_width(bar) + GAP + TEXT
-}
-
-/// Returns the width of the widest number at a tick (pt).
-fn numbers_width(ruler: &Ruler) -> f64 {
-    ruler.major.iter().map(|(_, number)| text::width(number, NUMBERS)).fold(0.0, f64::max)
+    2.0 * GAP + BAR + TICK + GAP + bar.numbers_width() + GAP + TEXT
 }
 
 /// Computes the axes of a panel over all of its contents.
@@ -207,14 +202,8 @@ fn ends(edges: &[f64]) -> Option<(f64, f64)> {
 }
 
 fn heat_ruler(heat: &Heat) -> Result<Ruler> {
-    let mut axis = heat.bar.clone();
-    if axis.range.is_none() {
-        let log = axis.scale == Scale::Log;
-        let shown = heat.cells.iter().flatten().map(|c| c.value).filter(|v| v.is_finite() && (!log || *v > 0.0));
-        let ends = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-        if ends.0 < ends.1 {
-            axis.range = Some(ends);
-        }
-    }
-    Ruler::new(&axis, heat.cells.iter().flatten().map(|c| c.value))
+    let values = || heat.cells.iter().flatten().map(|c| c.value);
+    let ends = axis::shown(&heat.bar, values());
+    let range = heat.bar.range.or((ends.0 < ends.1).then_some(ends));
+    Ruler::new(&Axis { range, ..heat.bar.clone() }, values())
 }

@@ -1,5 +1,6 @@
 //! Curves, bands, error bars, markers and reference lines, clipped to their frame.
 
+use super::axis::ends;
 use super::canvas::{Anchor, Canvas};
 use super::clip::{Place, clipped, distance, inside, outside};
 use super::contour::lines;
@@ -12,7 +13,7 @@ use super::text;
 /// Computes the position of a point on the paper; not finite if an axis cannot show it.
 fn position(placed: &Placed, x: f64, y: f64) -> Place {
     let Frame { left, top, right, bottom } = placed.frame;
-    (left + placed.x.place(x) * (right - left), bottom - placed.y.place(y) * (bottom - top))
+    (placed.x.between(x, left, right), placed.y.between(y, bottom, top))
 }
 
 /// Draws a line in one of the strokes.
@@ -26,14 +27,19 @@ pub fn stroke(canvas: &mut Canvas, line: &[Place], stroke: Stroke, width: f64, c
     }
 }
 
-pub fn rule(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
+/// Returns the position of a reference line, of which one coordinate counts; None outside the frame.
+fn crossing(placed: &Placed, rule: &Rule) -> Option<Place> {
     let Frame { left, top, right, bottom } = placed.frame;
     let (x, y) = position(placed, rule.at, rule.at);
-    let inside = if rule.vertical { left <= x && x <= right } else { top <= y && y <= bottom };
+    let shown = if rule.vertical { left <= x && x <= right } else { top <= y && y <= bottom };
+    shown.then_some((x, y))
+}
+
+pub fn rule(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
+    let Frame { left, top, right, bottom } = placed.frame;
+    let Some((x, y)) = crossing(placed, rule) else { return };
     let line = if rule.vertical { [(x, bottom), (x, top)] } else { [(left, y), (right, y)] };
-    if inside {
-        stroke(canvas, &line, Stroke::Dotted, 0.8 * LINE, RULE)
-    }
+    stroke(canvas, &line, Stroke::Dotted, 0.8 * LINE, RULE)
 }
 
 /// Draws the intervals of a series, as a band or as error bars.
@@ -112,11 +118,7 @@ fn tag(canvas: &mut Canvas, placed: &Placed, words: &str, (x, y): Place) {
 /// Writes the label of a reference line along it.
 pub fn rule_label(canvas: &mut Canvas, placed: &Placed, rule: &Rule) {
     let frame = placed.frame;
-    let (x, y) = position(placed, rule.at, rule.at);
-    let shown = if rule.vertical { frame.left <= x && x <= frame.right } else { frame.top <= y && y <= frame.bottom };
-    if !rule.written || !shown {
-        return;
-    }
+    let Some((x, y)) = crossing(placed, rule).filter(|_| rule.written) else { return };
     let place = match rule.vertical {
         true => (x + 0.9 * NUMBERS, frame.top + GAP),
         false if y < (frame.top + frame.bottom) / 2.0 => (frame.right - GAP, y - GAP),
@@ -141,8 +143,7 @@ const FRAGMENT: f64 = 0.2;
 /// Returns `true` if a line extends over less than [`FRAGMENT`] of the diagonal of its frame.
 fn is_fragment(line: &[Place], frame: Frame) -> bool {
     let span = |of: fn(&Place) -> f64| {
-        let (low, high) =
-            line.iter().map(of).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
+        let (low, high) = ends(line.iter().map(of));
         high - low
     };
     span(|p| p.0).hypot(span(|p| p.1)) < FRAGMENT * (frame.right - frame.left).hypot(frame.bottom - frame.top)

@@ -20,6 +20,7 @@ mod point;
 mod style;
 mod text;
 
+pub use axis::ends;
 pub use csv::to_csv;
 pub use draw::{png_of_svg, svg, svg_in_page};
 pub use field::{Arrows, Cell, Contour, Heat, Palette};

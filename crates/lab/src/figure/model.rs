@@ -379,9 +379,10 @@ impl Series {
 }
 
 /// Style of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stroke {
     /// No line.
+    #[default]
     None,
     /// ————
     Solid,
@@ -394,9 +395,10 @@ pub enum Stroke {
 }
 
 /// Shape of a marker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Marker {
     /// Not at all.
+    #[default]
     None,
     /// Filled circle.
     Circle,

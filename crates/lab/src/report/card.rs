@@ -3,7 +3,7 @@
 use super::level::{Level, estimate};
 use super::links::Links;
 use super::track::{Track, badge};
-use super::{Checked, MutantResult, Report, escape, made_by, mathml, put};
+use super::{Checked, MutantResult, escape, made_by, mathml, put};
 use crate::claim::VerdictKind;
 use crate::run::CheckReport;
 use crate::words::counted;
@@ -12,10 +12,10 @@ use attnlab_core::stats::binomial;
 use std::fmt::Write;
 
 /// Writes the claim at place `i` of the report: its folded card or, in a site, the row that leads to its page.
-pub fn claim(page: &mut String, report: &Report, links: &Links, i: usize, level: &Level) {
-    let checked = &report.checks[i];
-    let mutants: Vec<_> = report.mutants_of(&checked.report).collect();
-    let attributes = format!("id=\"{}\" data-order=\"{i}\"", escape(links.claim(i)));
+pub fn claim(page: &mut String, links: &Links, i: usize, level: &Level) {
+    let checked = &links.report.checks[i];
+    let mutants: Vec<_> = links.report.mutants_of(&checked.report).collect();
+    let attributes = format!("id=\"{}\" data-order=\"{i}\"", escape(&links.claims[i]));
     if links.site {
         let (address, statement) = (escape(&links.claim_address(i)), escape(&checked.claim.sheet().statement));
         // The statement is searched too.
@@ -25,23 +25,19 @@ pub fn claim(page: &mut String, report: &Report, links: &Links, i: usize, level:
         put!(page, "</a></div>");
         return;
     }
-    card(page, &attributes, checked, &mutants, &figures(report, links, i), level);
+    card(page, &attributes, checked, &mutants, &figures(links, i), level);
 }
 
 /// Writes title and unfolded card of the claim at place `i` of the report.
-pub fn unfolded(page: &mut String, report: &Report, links: &Links, i: usize, level: &Level) {
-    let checked = &report.checks[i];
+pub fn unfolded(page: &mut String, links: &Links, i: usize, level: &Level) {
+    let checked = &links.report.checks[i];
     put!(page, "<h1>{}</h1>", mathml(&checked.claim.sheet().title));
-    let mutants: Vec<_> = report.mutants_of(&checked.report).collect();
-    card(page, "open", checked, &mutants, &figures(report, links, i), level);
+    let mutants: Vec<_> = links.report.mutants_of(&checked.report).collect();
+    card(page, "open", checked, &mutants, &figures(links, i), level);
 }
 
-/// Writes the card of a claim that stands alone, unfolded and without an anchor.
-pub fn alone(page: &mut String, checked: &Checked, mutants: &[&MutantResult], level: &Level) {
-    card(page, "open", checked, mutants, "", level);
-}
-
-fn card(
+/// Writes the card of a claim, with the attributes of its element and the entries of its figures.
+pub fn card(
     page: &mut String,
     attributes: &str,
     checked: &Checked,
@@ -108,9 +104,10 @@ fn statement(page: &mut String, checked: &Checked) {
 }
 
 /// Links a claim to its figures, and to those of its paper where that has more.
-fn figures(report: &Report, links: &Links, i: usize) -> String {
+fn figures(links: &Links, i: usize) -> String {
+    let report = links.report;
     let paper = report.checks[i].claim.sheet().paper;
-    let mut entries: Vec<String> = links.figures_of(i).map(|f| links.to_figure(report, f)).collect();
+    let mut entries: Vec<String> = links.figures_of(i).map(|f| links.to_figure(f)).collect();
     let of_paper = report.pictures.iter().filter(|p| p.source.is_some_and(|source| source.paper == paper)).count();
     if of_paper > entries.len() {
         let words = match entries.len() {

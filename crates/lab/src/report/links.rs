@@ -8,49 +8,43 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Page of a site for the figures of no paper.
 pub const FIGURES: &str = "figures.html";
 
-/// Anchors of a report, the addresses of links to them, and the pairs of claims and figures that refer to each other.
-pub struct Links {
+/// A report with its anchors, the addresses of links to them, and the pairs of claims and figures that refer to each other.
+pub struct Links<'a> {
+    pub report: &'a Report<'a>,
     /// Flag: claims and papers have pages of their own.
     pub site: bool,
-    claims: Vec<String>,
-    figures: Vec<String>,
+    /// Anchor of each claim: its id, with a number if the report has it several times.
+    pub claims: Vec<String>,
+    /// Anchor of each figure.
+    pub figures: Vec<String>,
     /// Pairs (claim, figure) of places in the report.
     pairs: Vec<(usize, usize)>,
 }
 
-impl Links {
+impl<'a> Links<'a> {
     /// Collects the links of a report on one page.
-    pub fn new(report: &Report) -> Self {
+    pub fn new(report: &'a Report<'a>) -> Self {
         let claims = report.checks.iter().map(|checked| checked.report.claim.clone());
         let figures = report.pictures.iter().map(|picture| format!("figure-{}", picture.figure.name));
         let places = iproduct!(0..report.pictures.len(), 0..report.checks.len());
         let related = places.filter(|(f, c)| belongs(&report.pictures[*f], &report.checks[*c]));
         let pairs = related.map(|(f, c)| (c, f)).collect();
-        Links { site: false, claims: distinct(claims), figures: distinct(figures), pairs }
+        Links { report, site: false, claims: distinct(claims), figures: distinct(figures), pairs }
     }
 
     /// Collects the links of a report whose claims and papers have pages of their own.
-    pub fn in_site(report: &Report) -> Self {
+    pub fn in_site(report: &'a Report<'a>) -> Self {
         Links { site: true, ..Links::new(report) }
-    }
-
-    /// Returns the anchor of a claim: its id, with a number if the report has it several times.
-    pub fn claim(&self, claim: usize) -> &str {
-        self.claims.get(claim).map_or("", String::as_str)
-    }
-
-    pub fn figure(&self, figure: usize) -> &str {
-        self.figures.get(figure).map_or("", String::as_str)
     }
 
     /// Returns the name of the file of a figure's numbers.
     pub fn table(&self, figure: usize) -> String {
-        let anchor = self.figure(figure);
+        let anchor = &self.figures[figure];
         format!("{}.csv", anchor.strip_prefix("figure-").unwrap_or(anchor))
     }
 
     pub fn claim_address(&self, claim: usize) -> String {
-        let anchor = self.claim(claim);
+        let anchor = &self.claims[claim];
         if self.site { format!("{anchor}.html") } else { format!("#{anchor}") }
     }
 
@@ -58,12 +52,12 @@ impl Links {
         if self.site { format!("paper-{}.html", paper.key) } else { format!("#paper-{}", paper.key) }
     }
 
-    pub fn to_claim(&self, report: &Report, claim: usize) -> String {
-        link(&self.claim_address(claim), &report.checks[claim].report.claim)
+    pub fn to_claim(&self, claim: usize) -> String {
+        link(&self.claim_address(claim), &self.report.checks[claim].report.claim)
     }
 
-    pub fn to_figure(&self, report: &Report, figure: usize) -> String {
-        let (picture, anchor) = (&report.pictures[figure], self.figure(figure));
+    pub fn to_figure(&self, figure: usize) -> String {
+        let (picture, anchor) = (&self.report.pictures[figure], &self.figures[figure]);
         let page = match picture.source {
             _ if !self.site => String::new(),
             Some(source) => self.paper_address(source.paper),

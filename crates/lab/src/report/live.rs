@@ -1,5 +1,6 @@
 //! Head of a page that is written anew while runs go on: the progress of each, and the script that reloads the page.
 
+use super::links::Links;
 use super::{Report, escape, markup, page, put};
 use crate::figure::{self, Axis, Figure, Panel, Point, Series, Stroke};
 use crate::run::TrainingCurve;
@@ -81,7 +82,7 @@ pub fn live_html(report: &Report, live: &Live) -> Result<String> {
     if live.every.is_some() {
         put!(head, "<script type=\"module\">{SCRIPT}</script>");
     }
-    page(report, &head)
+    page(&Links::new(report), &head)
 }
 
 fn progress(page: &mut String, run: &RunUnderWay) {
@@ -157,8 +158,7 @@ fn curves(id: &str, trainings: &[TrainingUnderWay]) -> Option<Figure> {
             .with_any(Series::fitted(name, i, points(&curve.done, &curve.loss)))
             .with_any(held_out.drawn(Stroke::Dashed));
     }
-    let losses = || panel.points().map(|point| point.y);
-    let (low, high) = (losses().fold(f64::INFINITY, f64::min), losses().fold(f64::NEG_INFINITY, f64::max));
+    let (low, high) = figure::ends(panel.points().map(|point| point.y));
     if low > 0.0 && high > LOG_FROM * low {
         panel.y = Axis::log("loss");
     }

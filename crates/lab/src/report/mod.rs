@@ -30,7 +30,7 @@ use crate::figure;
 use crate::figure::Figure;
 use crate::run::{CheckReport, Origin};
 use attnlab_core::error::Result;
-use links::Links;
+use links::{FIGURES, Links};
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -140,34 +140,48 @@ impl Report<'_> {
 /// ```
 /// use attnlab_lab::{catalogue::Catalogue, report::{html, Checked, Report}, run::{check, Silent}, toy};
 /// let claim = toy::fair_coin();
-/// let found = check(&*claim, &Default::default(), &Default::default(), &Silent)?;
-/// let (checks, catalogue) = ([Checked::here(&claim, found)], &Catalogue::new());
+/// let report = check(&*claim, &Default::default(), &Default::default(), &Silent)?;
+/// let (checks, catalogue) = ([Checked::here(&claim, report)], &Catalogue::new());
 /// let (command, mutants, tables, pictures, audit) = ("attnlab check ..", &[], &[], &[], None);
 /// let page = html(&Report { command, checks: &checks, mutants, tables, pictures, audit, catalogue })?;
 /// assert!(page.contains("id=\"toy.fair\"") && page.contains("supported"));
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn html(report: &Report) -> Result<String> {
-    page(report, "")
+    page(&Links::new(report), "")
 }
 
-/// Writes the page of a report, with `first` before everything else.
-fn page(report: &Report, first: &str) -> Result<String> {
-    let (links, sections) = (Links::new(report), section::sections(report));
-    let levels = level::levels(report.checks);
-    let mut page = head::open("attnlab report", &links);
+/// Writes the page of a report, or the index of a site, with `first` before everything else. The figures of a site are on
+/// pages of their own.
+fn page(links: &Links, first: &str) -> Result<String> {
+    let report = links.report;
+    let (sections, levels) = (section::sections(report), level::levels(report.checks));
+    let mut page = head::open("attnlab report", links);
     head::bar(&mut page, report, &sections);
     page.push_str("<main id=\"top\">\n");
     page.push_str(first);
     head::summary(&mut page, report, &levels);
-    section::contents(&mut page, report, &links, &sections);
+    section::contents(&mut page, links, &sections);
     report.tables.iter().for_each(|table| plain_table(&mut page, table));
-    section::papers(&mut page, report, &links, &sections, &levels)?;
+    for section in &sections {
+        page.push_str(&section::begun(section));
+        section::rows(&mut page, links, section, &levels);
+        if !links.site {
+            section::figures(&mut page, links, section)?;
+        }
+        put!(page, "</section>");
+    }
+    if !links.site {
+        section::figures_of_no_paper(&mut page, links)?;
+    }
     if let Some(summary) = report.audit {
         audit::section(&mut page, summary);
     }
-    section::index(&mut page, report, &links, &sections);
-    Ok(head::closed(page, &links))
+    section::index(&mut page, links, &sections);
+    if links.site && report.pictures.iter().any(|picture| picture.source.is_none()) {
+        put!(page, "<p><a href=\"{FIGURES}\">Figures of no paper</a></p>");
+    }
+    Ok(head::closed(page, links))
 }
 
 /// Writes the verdict with its mutants as a card for a notebook: one unfolded block of HTML with its own style.
@@ -175,8 +189,8 @@ fn page(report: &Report, first: &str) -> Result<String> {
 /// ```
 /// use attnlab_lab::{report::{card, Checked}, run::{check, Silent}, toy};
 /// let claim = toy::fair_coin();
-/// let found = check(&*claim, &Default::default(), &Default::default(), &Silent)?;
-/// assert!(card(&Checked::here(&claim, found), &[]).contains("supported"));
+/// let report = check(&*claim, &Default::default(), &Default::default(), &Silent)?;
+/// assert!(card(&Checked::here(&claim, report), &[]).contains("supported"));
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn card(checked: &Checked, mutants: &[MutantResult]) -> String {
@@ -185,7 +199,7 @@ pub fn card(checked: &Checked, mutants: &[MutantResult]) -> String {
     let style = CARD.replace(":root", "&");
     let mut card = format!("<div class=\"attnlab\"><style>.attnlab {{ {style} }}</style>\n");
     for level in level::levels(std::slice::from_ref(checked)) {
-        card::alone(&mut card, checked, &mutants, &level);
+        card::card(&mut card, "open", checked, &mutants, "", &level);
     }
     card.push_str("</div>\n");
     card

@@ -1,7 +1,7 @@
 //! Figures with their captions, numbers, claims and origins.
 
 use super::links::Links;
-use super::{Report, escape, made_by, markup, put};
+use super::{escape, made_by, markup, put};
 use crate::figure::{self, Figure, Panel, Width};
 use attnlab_core::error::Result;
 use attnlab_core::format;
@@ -11,8 +11,8 @@ use std::fmt::Write;
 const MAX_CSV_BYTES: usize = 32 << 10;
 
 /// Writes the figure at place `f` of the report.
-pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Result<()> {
-    let picture = &report.pictures[f];
+pub fn show(page: &mut String, links: &Links, f: usize) -> Result<()> {
+    let picture = &links.report.pictures[f];
     let figure = &picture.figure;
     let claims: Vec<usize> = links.claims_of(f).collect();
     let places: Vec<String> = claims.iter().map(usize::to_string).collect();
@@ -22,7 +22,7 @@ pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Resu
     put!(
         page,
         "<figure id=\"{}\" class=\"{marks} {width}\" data-claims=\"{}\"><div class=\"wide\" tabindex=\"0\">{}</div>",
-        escape(links.figure(f)),
+        escape(&links.figures[f]),
         places.join(" "),
         figure::svg_in_page(figure)?
     );
@@ -31,7 +31,7 @@ pub fn show(page: &mut String, report: &Report, links: &Links, f: usize) -> Resu
     numbers(page, figure, links.site.then(|| links.table(f)))?;
     put!(page, "<dl class=\"made\">");
     if !claims.is_empty() {
-        let claims: Vec<String> = claims.iter().map(|c| links.to_claim(report, *c)).collect();
+        let claims: Vec<String> = claims.iter().map(|c| links.to_claim(*c)).collect();
         put!(page, "<dt>Claims</dt><dd>{}</dd>", claims.join(", "));
     }
     if let Some(source) = picture.source {

@@ -2,7 +2,7 @@
 
 use super::{Checked, MutantResult};
 use crate::catalogue::Catalogue;
-use crate::claim::{Claim, Mutant, Params, VerdictKind, Witness};
+use crate::claim::{Claim, Hypothesis, Kind, Mutant, Params, VerdictKind, Witness};
 use crate::run::{CheckReport, Origin, Row};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::quoted;
@@ -18,8 +18,9 @@ pub const ID: &str = "reproduce";
 /// The parameter of such a row that names claim and mutant: "aot.theorem1/" or "aot.theorem1/rate".
 const NAME: &str = "claim";
 
-/// The part of a [`CheckReport`] that a row keeps; the rest follows from the claim and its parameters.
+/// The part of a [`CheckReport`] that a row keeps; what is skipped follows from the claim and its parameters.
 #[derive(Serialize, Deserialize)]
+#[serde(remote = "CheckReport")]
 struct Kept {
     trials: u64,
     failures: u64,
@@ -38,6 +39,32 @@ struct Kept {
     looks: Vec<u64>,
     beyond_hypotheses: bool,
     wall_s: f64,
+    #[serde(skip)]
+    claim: String,
+    #[serde(skip)]
+    source: String,
+    #[serde(skip)]
+    parameters: Map<String, Value>,
+    #[serde(skip)]
+    hypotheses: Vec<Hypothesis>,
+    #[serde(skip, default = "no_kind")]
+    kind: Kind,
+    #[serde(skip)]
+    seed: u64,
+    #[serde(skip)]
+    version: &'static str,
+}
+
+/// Kind of a statement until that of the claim takes its place.
+fn no_kind() -> Kind {
+    Kind::Law
+}
+
+/// Data of a row.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    #[serde(flatten, with = "Kept")]
+    report: CheckReport,
     machine: String,
     /// Number of seeds under which a mutant ran.
     seeds: u64,
@@ -84,29 +111,10 @@ pub fn keep(verdict: &Found) -> (Map<String, Value>, Map<String, Value>) {
         Found::Claim(c) => (row_name(&c.report.claim, None), c, 1, 0),
         Found::Mutant(m) => (row_name(&m.claim, Some(&m.name)), &m.first, m.seeds, m.refuted),
     };
-    let report = &checked.report;
-    let stored = Kept {
-        trials: report.trials,
-        failures: report.failures,
-        estimate: report.estimate,
-        verdict: report.verdict,
-        expected: report.expected,
-        witness: report.witness.clone(),
-        promise: report.promise.clone(),
-        tolerance: report.tolerance.clone(),
-        p_value: report.p_value,
-        informative: report.informative,
-        uninformative: report.uninformative.clone(),
-        reach: report.reach.clone(),
-        looks: report.looks.clone(),
-        beyond_hypotheses: report.beyond_hypotheses,
-        wall_s: report.wall_s,
-        machine: checked.origin.machine.clone(),
-        seeds,
-        refuted,
-    };
+    let Checked { report, origin, .. } = checked.clone();
     let mut parameters = report.parameters.clone();
     parameters.insert(NAME.into(), name.into());
+    let stored = Stored { report, machine: origin.machine, seeds, refuted };
     let data = match serde_json::to_value(stored) {
         Ok(Value::Object(data)) => data,
         // A struct of plain fields is always an object.
@@ -124,27 +132,28 @@ pub fn restore(row: &Row, catalogue: &Catalogue) -> Result<Found> {
         |problem: String| Error::Content { path: format!("row of {} (cell {})", row.id, row.cell).into(), problem };
     let (id, mutant) = row.word(NAME)?.split_once('/').ok_or_else(|| problem("it names no claim".into()))?;
     let claim = catalogue.claim(id)?;
-    let data = serde_json::from_value(Value::Object(row.data.clone()));
-    let data: Kept = data.map_err(|e| problem(format!("not a verdict of this version ({e})")))?;
+    let stored: Stored = serde_json::from_value(Value::Object(row.data.clone()))
+        .map_err(|e| problem(format!("not a verdict of this version ({e})")))?;
     if mutant.is_empty() {
-        return Ok(Found::Claim(restored(claim, row, &data)?));
+        return Ok(Found::Claim(restored(claim, row, stored)?));
     }
+    let Stored { seeds, refuted, .. } = stored;
     let variants = claim.mutants();
     let variant = variants.iter().find(|m| m.name == mutant);
     let variant = variant.ok_or_else(|| problem(format!("{id} has no mutant '{mutant}'")))?;
-    let mut first = restored(&variant.claim, row, &data)?;
+    let mut first = restored(&variant.claim, row, stored)?;
     first.origin.command = format!("attnlab check {id} --mutants --seed {}", row.seed);
     Ok(Found::Mutant(MutantResult {
         claim: id.to_string(),
         name: variant.name.to_string(),
         says: variant.says().to_string(),
-        seeds: data.seeds,
-        refuted: data.refuted,
+        seeds,
+        refuted,
         first,
     }))
 }
 
-fn restored(claim: &Arc<dyn Claim>, row: &Row, data: &Kept) -> Result<Checked> {
+fn restored(claim: &Arc<dyn Claim>, row: &Row, stored: Stored) -> Result<Checked> {
     let mut set = row.parameters.clone();
     // shift_remove: the others keep their order.
     set.shift_remove(NAME);
@@ -155,27 +164,13 @@ fn restored(claim: &Arc<dyn Claim>, row: &Row, data: &Kept) -> Result<Checked> {
         source: sheet.source(),
         parameters: params.as_json().clone(),
         hypotheses: claim.hypotheses(&params),
-        beyond_hypotheses: data.beyond_hypotheses,
         kind: sheet.kind,
-        trials: data.trials,
-        failures: data.failures,
-        estimate: data.estimate,
-        verdict: data.verdict,
-        expected: data.expected,
-        witness: data.witness.clone(),
-        promise: data.promise.clone(),
-        tolerance: data.tolerance.clone(),
-        p_value: data.p_value,
-        informative: data.informative,
-        uninformative: data.uninformative.clone(),
-        reach: data.reach.clone(),
-        looks: data.looks.clone(),
         seed: row.seed,
-        wall_s: data.wall_s,
         version: env!("CARGO_PKG_VERSION"),
+        ..stored.report
     };
     let command = check_command(&**claim, &report);
-    let origin = Origin { command, version: row.build.clone(), machine: data.machine.clone() };
+    let origin = Origin { command, version: row.build.clone(), machine: stored.machine };
     Ok(Checked { report, claim: claim.clone(), origin })
 }
 
@@ -218,8 +213,8 @@ fn check_command(claim: &dyn Claim, report: &CheckReport) -> String {
 pub(super) fn check_link(checked: &Checked) -> String {
     let report = &checked.report;
     let (mut set, trials) = given(&*checked.claim, report);
-    let all = if report.looks.is_empty() { trials } else { Some(report.trials) };
-    set.extend(all.map(|n| ("trials".to_string(), n.into())));
+    let trials = if report.looks.is_empty() { trials } else { Some(report.trials) };
+    set.extend(trials.map(|n| ("trials".to_string(), n.into())));
     set.extend(given_level(report).map(|level| ("level".to_string(), level.into())));
     set.extend(report.beyond_hypotheses.then(|| ("beyond".to_string(), 1.into())));
     let mut link = format!("check={}&seed={}", encoded(&report.claim), report.seed);

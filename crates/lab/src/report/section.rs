@@ -58,14 +58,14 @@ fn anchor(subject: &str) -> String {
 }
 
 /// Writes the list of papers with their numbers of claims, verdicts and figures, and the list of subjects.
-pub fn contents(page: &mut String, report: &Report, links: &Links, sections: &[Section]) {
+pub fn contents(page: &mut String, links: &Links, sections: &[Section]) {
     if sections.is_empty() {
         return;
     }
     put!(page, "<nav id=\"contents\" aria-label=\"Contents\"><ul>");
     for section in sections {
         let claims_of = |kind: VerdictKind| {
-            section.claims.iter().filter(move |i| report.checks[**i].report.verdict == kind).count()
+            section.claims.iter().filter(move |i| links.report.checks[**i].report.verdict == kind).count()
         };
         let counts = VerdictKind::ALL.map(|kind| (kind, claims_of(kind))).into_iter().filter(|(_, count)| *count > 0);
         let mut parts: Vec<String> = counts.map(|(kind, count)| marked(kind, &count.to_string())).collect();
@@ -83,17 +83,6 @@ pub fn contents(page: &mut String, report: &Report, links: &Links, sections: &[S
         put!(page, "<p>Subjects: {}</p>", links.collect::<Vec<_>>().join(", "));
     }
     put!(page, "</nav>");
-}
-
-/// Writes the sections of all papers, then the figures of none.
-pub fn papers(page: &mut String, report: &Report, links: &Links, sections: &[Section], levels: &[Level]) -> Result<()> {
-    for section in sections {
-        page.push_str(&begun(section));
-        rows(page, report, links, section, levels);
-        figures(page, report, links, section)?;
-        put!(page, "</section>");
-    }
-    figures_of_no_paper(page, report, links)
 }
 
 /// Begins the section of a paper: its title, authors and address.
@@ -115,7 +104,7 @@ pub fn begun(section: &Section) -> String {
 }
 
 /// Writes the claims of a paper, after a link to its figures.
-pub fn rows(page: &mut String, report: &Report, links: &Links, section: &Section, levels: &[Level]) {
+pub fn rows(page: &mut String, links: &Links, section: &Section, levels: &[Level]) {
     if section.claims.is_empty() {
         return;
     }
@@ -123,51 +112,51 @@ pub fn rows(page: &mut String, report: &Report, links: &Links, section: &Section
         put!(page, "<p class=\"about\">{}</p>", links.to_figures(section.paper, "figures"));
     }
     put!(page, "<div class=\"claims\">");
-    section.claims.iter().for_each(|i| card::claim(page, report, links, *i, &levels[*i]));
+    section.claims.iter().for_each(|i| card::claim(page, links, *i, &levels[*i]));
     put!(page, "</div>");
 }
 
 /// Writes the figures of a paper.
-pub fn figures(page: &mut String, report: &Report, links: &Links, section: &Section) -> Result<()> {
+pub fn figures(page: &mut String, links: &Links, section: &Section) -> Result<()> {
     if !section.figures.is_empty() {
         put!(page, "<h3 id=\"figures-{}\">Figures</h3>", escape(section.paper.key));
     }
-    section.figures.iter().try_for_each(|f| picture::show(page, report, links, *f))
+    section.figures.iter().try_for_each(|f| picture::show(page, links, *f))
 }
 
 /// Writes the figures that belong to no paper.
-pub fn figures_of_no_paper(page: &mut String, report: &Report, links: &Links) -> Result<()> {
-    let of_no_paper = |f: &usize| report.pictures[*f].source.is_none();
-    let others: Vec<usize> = (0..report.pictures.len()).filter(of_no_paper).collect();
-    if others.is_empty() {
+pub fn figures_of_no_paper(page: &mut String, links: &Links) -> Result<()> {
+    let pictures = links.report.pictures;
+    let mut of_no_paper = (0..pictures.len()).filter(|f| pictures[*f].source.is_none()).peekable();
+    if of_no_paper.peek().is_none() {
         return Ok(());
     }
     put!(page, "<section class=\"paper\"><h2 id=\"figures\">Figures</h2>");
-    others.into_iter().try_for_each(|f| picture::show(page, report, links, f))?;
+    of_no_paper.try_for_each(|f| picture::show(page, links, f))?;
     put!(page, "</section>");
     Ok(())
 }
 
 /// Writes the claims of every verdict, and the claims and figures of every subject, as links.
-pub fn index(page: &mut String, report: &Report, links: &Links, sections: &[Section]) {
-    if report.checks.is_empty() {
+pub fn index(page: &mut String, links: &Links, sections: &[Section]) {
+    let checks = links.report.checks;
+    if checks.is_empty() {
         return;
     }
     put!(page, "<section id=\"index\"><h2>Index</h2>");
     for kind in VerdictKind::ALL {
-        let of_kind = |i: &usize| report.checks[*i].report.verdict == kind;
-        let claims: Vec<usize> = (0..report.checks.len()).filter(of_kind).collect();
-        if !claims.is_empty() {
+        let mut claims = (0..checks.len()).filter(|i| checks[*i].report.verdict == kind).peekable();
+        if claims.peek().is_some() {
             put!(page, "<h3>{}</h3>", badge(kind));
-            list(page, claims.into_iter().map(|i| links.to_claim(report, i)));
+            list(page, claims.map(|i| links.to_claim(i)));
         }
     }
     for subject in subjects(sections) {
         put!(page, "<h3 id=\"{}\">{}</h3>", anchor(subject), escape(subject));
         for section in sections.iter().filter(|section| section.subjects.contains(&subject)) {
             put!(page, "<p>{}</p>", links.to_paper(section.paper));
-            let claims = section.claims.iter().map(|i| links.to_claim(report, *i));
-            list(page, claims.chain(section.figures.iter().map(|f| links.to_figure(report, *f))));
+            let claims = section.claims.iter().map(|i| links.to_claim(*i));
+            list(page, claims.chain(section.figures.iter().map(|f| links.to_figure(*f))));
         }
     }
     put!(page, "</section>");

@@ -1,10 +1,9 @@
 //! A site: the contents of a report as static pages, one per claim and one per paper, with an index.
 
-use super::level::{Level, levels};
+use super::level::levels;
 use super::links::{FIGURES, Links};
 use super::rows::check_link;
-use super::section::{self, Section};
-use super::{CARD, Report, audit, card, escape, head, picture, plain_table, put};
+use super::{CARD, Report, card, escape, head, page, picture, put, section};
 use crate::figure;
 use attnlab_core::error::Result;
 use std::fmt::Write;
@@ -37,54 +36,32 @@ pub fn site(report: &Report, runner: Option<&str>) -> Result<Vec<File>> {
     for (i, checked) in report.checks.iter().enumerate() {
         let mut page = head::open(&checked.report.claim, &links);
         head::way_back(&mut page, &links, Some(checked.claim.sheet().paper));
-        card::unfolded(&mut page, report, &links, i, &levels[i]);
+        card::unfolded(&mut page, &links, i, &levels[i]);
         if let Some(address) = runner.filter(|_| checked.claim.code().is_none()) {
             let to = escape(&format!("{address}#{}", check_link(checked)));
             put!(page, "<p><a href=\"{to}\">Run it yourself</a>, in this browser: the same seed, the same draws.</p>");
         }
-        links.figures_of(i).try_for_each(|f| picture::show(&mut page, report, &links, f))?;
+        links.figures_of(i).try_for_each(|f| picture::show(&mut page, &links, f))?;
         files.push(file(&links.claim_address(i), head::closed(page, &links)));
     }
     for section in &sections {
         let mut page = head::open(&section.paper.cite(), &links);
         head::way_back(&mut page, &links, None);
         page.push_str(&section::begun(section));
-        section::rows(&mut page, report, &links, section, &levels);
-        section::figures(&mut page, report, &links, section)?;
+        section::rows(&mut page, &links, section, &levels);
+        section::figures(&mut page, &links, section)?;
         page.push_str("</section>\n");
         files.push(file(&links.paper_address(section.paper), head::closed(page, &links)));
     }
     if report.pictures.iter().any(|picture| picture.source.is_none()) {
         let mut page = head::open("Figures", &links);
         head::way_back(&mut page, &links, None);
-        section::figures_of_no_paper(&mut page, report, &links)?;
+        section::figures_of_no_paper(&mut page, &links)?;
         files.push(file(FIGURES, head::closed(page, &links)));
     }
     for (f, picture) in report.pictures.iter().enumerate() {
         files.push(file(&links.table(f), figure::to_csv(&picture.figure)?));
     }
-    files.push(file(INDEX, index(report, &links, &sections, &levels)));
+    files.push(file(INDEX, page(&links, "")?));
     Ok(files)
-}
-
-fn index(report: &Report, links: &Links, sections: &[Section], levels: &[Level]) -> String {
-    let mut page = head::open("attnlab report", links);
-    head::bar(&mut page, report, sections);
-    page.push_str("<main id=\"top\">\n");
-    head::summary(&mut page, report, levels);
-    section::contents(&mut page, report, links, sections);
-    report.tables.iter().for_each(|table| plain_table(&mut page, table));
-    for section in sections {
-        page.push_str(&section::begun(section));
-        section::rows(&mut page, report, links, section, levels);
-        page.push_str("</section>\n");
-    }
-    if let Some(summary) = report.audit {
-        audit::section(&mut page, summary);
-    }
-    section::index(&mut page, report, links, sections);
-    if report.pictures.iter().any(|picture| picture.source.is_none()) {
-        page.push_str(&format!("<p><a href=\"{FIGURES}\">Figures of no paper</a></p>\n"));
-    }
-    head::closed(page, links)
 }

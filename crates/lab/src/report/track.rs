@@ -5,6 +5,8 @@
 use super::{Checked, MutantResult, escape, put};
 use crate::claim::evidence::Estimated;
 use crate::claim::{Params, Promise, VerdictKind};
+use crate::figure::ends;
+use crate::run::CheckReport;
 use attnlab_core::format::{number, significant};
 use attnlab_core::stats::Estimate;
 use std::fmt::Write;
@@ -13,36 +15,28 @@ use std::fmt::Write;
 const MARGIN: f64 = 0.06;
 
 /// Scale of the estimates of a check, and the range that its statement promises.
-pub struct Track {
+pub struct Track<'a> {
+    report: &'a CheckReport,
     /// Values at both ends.
     ends: [f64; 2],
     /// Range of the estimates that the statement promises; None where the promise is of another kind.
     promised: Option<[f64; 2]>,
     /// Flag: the estimate is the share of trials that hold, on a scale from 0 to 1.
     share: bool,
-    estimate: Estimate,
-    verdict: VerdictKind,
-    promise: String,
 }
 
-impl Track {
-    pub fn new(checked: &Checked) -> Self {
+impl<'a> Track<'a> {
+    pub fn new(checked: &'a Checked) -> Self {
         let report = &checked.report;
         let (promised, share) = range(checked);
-        Track {
-            ends: if share { [0.0, 1.0] } else { scale(&report.estimate, promised) },
-            promised,
-            share,
-            estimate: report.estimate,
-            verdict: report.verdict,
-            promise: report.promise.clone(),
-        }
+        let ends = if share { [0.0, 1.0] } else { scale(&report.estimate, promised) };
+        Track { report, ends, promised, share }
     }
 
     /// Returns the distance of the estimate from the edge of the promise in half-widths of its interval, negative
     /// inside, infinite for a computed estimate. None where the promise is of another kind or nothing was estimated.
     pub fn distance(&self) -> Option<f64> {
-        let ([low, high], e) = (self.promised?, &self.estimate);
+        let ([low, high], e) = (self.promised?, &self.report.estimate);
         let outside = (low - e.value).max(e.value - high);
         // The interval of a computed value is its rounding error, and no measure of distance.
         let half = if e.level >= 1.0 { 0.0 } else { 0.5 * (e.high - e.low) };
@@ -65,19 +59,20 @@ impl Track {
 
     /// Draws the track; small ticks mark the estimates of `mutants` that have the same scale.
     pub fn draw(&self, page: &mut String, mutants: &[&MutantResult]) {
-        let (e, verdict) = (&self.estimate, self.verdict.name());
+        let (e, verdict) = (&self.report.estimate, self.report.verdict.name());
         let (value, low, high) = (number(e.value), number(e.low), number(e.high));
         put!(
             page,
             "<svg class=\"track {verdict}\" role=\"img\"><title>{verdict}: {value} [{low}, {high}]; promise: {}</title>",
-            escape(&self.promise)
+            escape(&self.report.promise)
         );
         page.push_str("<line class=\"axis\" x2=\"100%\" y1=\"10\" y2=\"10\"/>");
         self.band(page);
         for mutant in mutants {
             let other = Track::new(&mutant.first);
-            if other.share && self.share && other.estimate.value.is_finite() {
-                let x = self.percent(other.estimate.value);
+            let value = other.report.estimate.value;
+            if other.share && self.share && value.is_finite() {
+                let x = self.percent(value);
                 let _ = write!(page, "<line class=\"mutant\" x1=\"{x}\" x2=\"{x}\" y1=\"14\" y2=\"19\"/>");
             }
         }
@@ -87,7 +82,7 @@ impl Track {
                 page,
                 "<line class=\"interval\" x1=\"{a}\" x2=\"{b}\" y1=\"10\" y2=\"10\"/>\
                  <svg x=\"{x}\" y=\"10\" class=\"estimated\">{}</svg>",
-                shape(self.verdict)
+                shape(self.report.verdict)
             );
         }
         for end in self.ends {
@@ -142,9 +137,7 @@ fn range(checked: &Checked) -> (Option<[f64; 2]>, bool) {
 /// Returns the ends of a scale that shows estimate, interval and promise.
 fn scale(e: &Estimate, promised: Option<[f64; 2]>) -> [f64; 2] {
     let values = promised.into_iter().flatten().chain([e.value, e.low, e.high]);
-    let values: Vec<f64> = values.filter(|x| x.is_finite()).collect();
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let (low, high) = ends(values.filter(|x| x.is_finite()));
     if low < high {
         return [low, high];
     }

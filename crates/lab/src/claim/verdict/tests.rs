@@ -59,11 +59,11 @@ fn the_least_alpha_is_where_the_verdict_flips() {
         (Promise::MeanIn(0.0, 1.0), values(1.2)),
     ];
     for (promise, outcomes) in cases {
-        let at = |level: f64| judge(promise, &outcomes, level).unwrap();
-        let judgement = at(0.9);
+        let judged = |level: f64| judge(promise, &outcomes, level).unwrap();
+        let judgement = judged(0.9);
         let alpha = least_alpha(promise, &judgement, outcomes.len() as u64).unwrap().unwrap();
         assert!(alpha > 0.0 && alpha < 0.1, "{promise:?}: {alpha}");
-        let kind = |level| at(level).verdict.kind();
+        let kind = |level| judged(level).verdict.kind();
         assert_eq!(kind(1.0 - 1.001 * alpha), judgement.verdict.kind(), "{promise:?}");
         assert_eq!(kind(1.0 - 0.999 * alpha), VerdictKind::Inconclusive, "{promise:?}");
     }

@@ -10,7 +10,7 @@ use super::{BETWEEN, Frame, GAP, MARGIN, ROW, SAMPLE};
 const MOST_COMMON: usize = 6;
 
 /// An entry of the legend.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
     pub label: String,
     /// Index into the palette of `style`; None for a reference line.
@@ -32,7 +32,7 @@ pub struct Legends {
     /// Entries that several panels share, or all where they are few.
     common: Vec<Entry>,
     /// Entries of each panel that no other panel has.
-    own: Vec<Vec<Entry>>,
+    by_panel: Vec<Vec<Entry>>,
     /// Width of the space under a panel (pt).
     cell: f64,
 }
@@ -54,32 +54,32 @@ impl Legends {
             }
         }
         let few = figure.panels.len() == 1 || by_label.len() <= MOST_COMMON;
-        let (mut common, mut own) = (vec![], vec![vec![]; figure.panels.len()]);
+        let (mut common, mut by_panel) = (vec![], vec![vec![]; figure.panels.len()]);
         for (entry, mut panels) in by_label {
             panels.dedup();
             match panels[..] {
-                [only] if !few && wide(&entry) <= cell => own[only].push(entry),
+                [only] if !few && wide(&entry) <= cell => by_panel[only].push(entry),
                 _ => common.push(entry),
             }
         }
         // Measured series come first, then the predictions that they are compared with.
-        for entries in own.iter_mut().chain([&mut common]) {
+        for entries in by_panel.iter_mut().chain([&mut common]) {
             entries.sort_by_key(|e| e.marker == Marker::None);
         }
-        Legends { common, own, cell }
+        Legends { common, by_panel, cell }
     }
 
     /// Returns the height of the legends under these panels (pt).
     pub fn height(&self, panels: std::ops::Range<usize>) -> f64 {
-        let own = self.own.iter().skip(panels.start).take(panels.len());
-        let rows = own.map(|entries| rows(entries, self.cell)).max().unwrap_or(0);
+        let legends = self.by_panel.iter().skip(panels.start).take(panels.len());
+        let rows = legends.map(|entries| rows(entries, self.cell)).max().unwrap_or(0);
         if rows == 0 { 0.0 } else { rows as f64 * ROW + 0.3 * TEXT }
     }
 
     /// Places the entries of panel `i` under its frame from `top` down; `cell_left` is the left end of its
     /// space.
     pub fn place_own(&mut self, i: usize, (frame, cell_left): (Frame, f64), top: f64) {
-        let entries = &mut self.own[i];
+        let entries = &mut self.by_panel[i];
         let columns = columns(entries, self.cell);
         let total = total(&columns);
         // From the left end of the frame, or further left where the entries need the space.
@@ -97,7 +97,7 @@ impl Legends {
 
     /// Returns all entries in their places.
     pub fn entries(self) -> Vec<Entry> {
-        self.own.into_iter().flatten().chain(self.common).collect()
+        self.by_panel.into_iter().flatten().chain(self.common).collect()
     }
 }
 
@@ -129,22 +129,23 @@ fn rows(entries: &[Entry], room: f64) -> usize {
 
 /// Returns the entries of one panel.
 fn entries_of(panel: &Panel) -> impl Iterator<Item = Entry> {
-    let series = panel.series.iter().filter(|s| !s.unlisted).map(|s| Entry {
+    let text = |label: &str| Entry { label: label.to_string(), ..Entry::default() };
+    let series = panel.series.iter().filter(|s| !s.unlisted).map(move |s| Entry {
         colour: Some(s.colour),
         stroke: s.stroke,
         marker: s.marker,
         band: s.band && s.points.iter().any(|p| p.interval.is_some()),
-        ..plain_entry(&s.label)
+        ..text(&s.label)
     });
     let contours = panel.contours.iter();
-    let contours = contours.map(|c| Entry { colour: Some(c.colour), stroke: c.stroke, ..plain_entry(&c.label) });
+    let contours = contours.map(move |c| Entry { colour: Some(c.colour), stroke: c.stroke, ..text(&c.label) });
     let arrows = panel.arrows.iter();
-    let arrows = arrows.map(|a| Entry { colour: Some(a.colour), arrow: true, ..plain_entry(&a.label) });
+    let arrows = arrows.map(move |a| Entry { colour: Some(a.colour), arrow: true, ..text(&a.label) });
     let rules = panel.rules.iter().filter(|rule| !rule.written);
-    let rules = rules.map(|rule| Entry { stroke: Stroke::Dotted, colour: None, ..plain_entry(&rule.label) });
-    let hatching = panel.heat.iter().filter_map(|heat| {
+    let rules = rules.map(move |rule| Entry { stroke: Stroke::Dotted, ..text(&rule.label) });
+    let hatching = panel.heat.iter().filter_map(move |heat| {
         let colour = heat::under_hatching(heat)?;
-        Some(Entry { hatching: Some(colour), ..plain_entry(&heat.hatching) })
+        Some(Entry { hatching: Some(colour), ..text(&heat.hatching) })
     });
     series.chain(contours).chain(arrows).chain(rules).chain(hatching)
 }
@@ -159,20 +160,6 @@ fn legend_columns(wide: &[f64], room: f64) -> Vec<f64> {
     let most = (1..=wide.len()).rev().find(fits).unwrap_or(1);
     let even = wide.len().div_ceil(wide.len().div_ceil(most));
     of(if fits(&even) { even } else { most })
-}
-
-/// Returns an entry of text alone.
-fn plain_entry(label: &str) -> Entry {
-    Entry {
-        label: label.to_string(),
-        colour: None,
-        stroke: Stroke::None,
-        marker: Marker::None,
-        band: false,
-        hatching: None,
-        arrow: false,
-        at: (0.0, 0.0),
-    }
 }
 
 #[cfg(test)]
