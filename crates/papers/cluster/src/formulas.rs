@@ -14,11 +14,6 @@ const MOST_BETA: f64 = 600.0;
 
 /// Returns all closed forms of this room.
 pub fn formulas() -> Vec<Formula> {
-    [motion_formulas(), layer_and_uniform_formulas()].concat()
-}
-
-/// Returns the closed forms of equiangular tokens and of the closest pair in motion.
-fn motion_formulas() -> Vec<Formula> {
     vec![
         Formula {
             id: "cluster.equiangular",
@@ -62,12 +57,6 @@ fn motion_formulas() -> Vec<Formula> {
                 Ok((1.0 / (speed * p.get(ANGLE).sin().powi(2))).into())
             },
         },
-    ]
-}
-
-/// Returns the closed forms of one attention layer, and of uniform tokens on the circle and on the sphere.
-fn layer_and_uniform_formulas() -> Vec<Formula> {
-    vec![
         Formula {
             id: "cluster.long_context",
             doc: "cosine of two outputs of an attention layer on equiangular tokens at beta = gamma log n",

@@ -19,10 +19,6 @@ const LINEAR: &str = "Denoising Theorem 3.1, Eq. (3), derived in attnlab_denoisi
 
 /// All closed forms of this room.
 pub fn formulas() -> Vec<Formula> {
-    [linear_formulas(), sphere_formulas(), cluster_formulas()].into_iter().flatten().collect()
-}
-
-fn linear_formulas() -> Vec<Formula> {
     vec![
         Formula {
             id: "denoise.linear_shrinkage",
@@ -85,11 +81,6 @@ fn linear_formulas() -> Vec<Formula> {
             },
             value: |p| attention_mse(p, &p.get(AXIS_VARIANCES)),
         },
-    ]
-}
-
-fn sphere_formulas() -> Vec<Formula> {
-    vec![
         Formula {
             id: "denoise.bessel_ratio",
             doc: "I_{order+1}(x) / I_order(x)",
@@ -148,11 +139,6 @@ fn sphere_formulas() -> Vec<Formula> {
             schema: || with_gamma(sphere_and_context(), best_sphere_gamma),
             value: |p| with_sphere(p, |d, r, s| sphere::linear_attention_mse(d, p.real(CONTEXT), r, s, p.get(GAMMA))),
         },
-    ]
-}
-
-fn cluster_formulas() -> Vec<Formula> {
-    vec![
         Formula {
             id: "denoise.mixture_posterior",
             doc: "posterior mean of Gaussian clusters; means has one row per cluster",

@@ -70,10 +70,10 @@ impl ScaleLandscape {
     /// let problem = Denoising { family, ambient: 2, context: 50, sigma_z2: 0.5 };
     /// let prompts = (0..100).map(|i| problem.draw(&Streams::new(0, "doc", 0, i)));
     /// let landscape = ScaleLandscape::new(prompts.collect::<Result<_, _>>()?)?;
-    /// let at = landscape.moments(2.0)?;
+    /// let moments = landscape.moments(2.0)?;
     /// // Moments and losses are two ways to the same number.
     /// let losses = landscape.losses(0.7, 2.0)?;
-    /// assert!((at.loss(0.7) - losses.iter().sum::<f64>() / 100.0).abs() < 1e-14);
+    /// assert!((moments.loss(0.7) - losses.iter().sum::<f64>() / 100.0).abs() < 1e-14);
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn new(prompts: Vec<Prompt>) -> Result<Self> {
@@ -131,7 +131,7 @@ impl ScaleLandscape {
     pub fn minimum(&self, low: f64, high: f64) -> Result<ScaleMinimum> {
         let ends = low > 0.0 && low < high && high.is_finite();
         require(ends, "beta", format!("{low}..{high}"), "must be two ends with 0 < low < high")?;
-        let at = |log: f64| -> Result<(f64, Moments)> {
+        let valley = |log: f64| -> Result<(f64, Moments)> {
             let moments = self.moments(log.exp())?;
             Ok((moments.loss(moments.best_alpha()), moments))
         };
@@ -139,7 +139,7 @@ impl ScaleLandscape {
         let step = (last - first) / (TRIED - 1) as f64;
         let mut best = (f64::INFINITY, 0);
         for i in 0..TRIED {
-            let (loss, _) = at(first + step * i as f64)?;
+            let (loss, _) = valley(first + step * i as f64)?;
             if loss < best.0 {
                 best = (loss, i);
             }
@@ -149,19 +149,19 @@ impl ScaleLandscape {
         // Golden section: each round keeps .618 of the bracket.
         let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
         let (mut c, mut d) = (b - golden * (b - a), a + golden * (b - a));
-        let (mut at_c, mut at_d) = (at(c)?.0, at(d)?.0);
+        let (mut at_c, mut at_d) = (valley(c)?.0, valley(d)?.0);
         while b - a > 1e-3 {
             if at_c < at_d {
                 (b, d, at_d) = (d, c, at_c);
                 c = b - golden * (b - a);
-                at_c = at(c)?.0;
+                at_c = valley(c)?.0;
             } else {
                 (a, c, at_c) = (c, d, at_d);
                 d = a + golden * (b - a);
-                at_d = at(d)?.0;
+                at_d = valley(d)?.0;
             }
         }
-        let (loss, moments) = at(0.5 * (a + b))?;
+        let (loss, moments) = valley(0.5 * (a + b))?;
         Ok(ScaleMinimum { alpha: moments.best_alpha(), beta: moments.beta, loss })
     }
 

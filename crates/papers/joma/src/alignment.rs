@@ -28,9 +28,9 @@ impl Correlations {
     /// use attnlab_joma::alignment::Correlations;
     /// use ndarray::array;
     /// let latents = vec![vec![true, true, false], vec![true, true, true]];
-    /// let found = Correlations::new(&latents, array![[2.0, 2.0, 1.0], [0.0, 1.0, 0.0]].view());
-    /// assert!((found.score() - 1.0).abs() < 1e-8); // of the first; the second never varies
-    /// assert_eq!(found.constant, 1);
+    /// let correlations = Correlations::new(&latents, array![[2.0, 2.0, 1.0], [0.0, 1.0, 0.0]].view());
+    /// assert!((correlations.score() - 1.0).abs() < 1e-8); // of the first; the second never varies
+    /// assert_eq!(correlations.constant, 1);
     /// ```
     pub fn new<T: Real>(latents: &[Vec<bool>], units: ArrayView2<T>) -> Self {
         let varying: Vec<&Vec<bool>> = latents.iter().filter(|row| varies(row)).collect();

@@ -87,6 +87,19 @@ pub enum Backpropagated {
     CrossEntropy(Vec<usize>),
 }
 
+/// A field from its dimension and a function that writes the rate of a state.
+pub(crate) struct ByRate<F>(pub usize, pub F);
+
+impl<F: Fn(&[f64], &mut [f64])> VectorField for ByRate<F> {
+    fn dim(&self) -> usize {
+        self.0
+    }
+
+    fn rate(&self, x: &[f64], out: &mut [f64]) {
+        (self.1)(x, out);
+    }
+}
+
 /// A layer with its data: the field whose flow is training. The state is w_1, .., w_K, each (d,), then z (M_C,).
 #[derive(Clone, Debug)]
 pub struct Training {
@@ -258,6 +271,16 @@ impl Training {
     /// Draws a state with independent normal weights and logits of standard deviation `scale`.
     pub fn normal_start(&self, scale: f64, streams: &Streams) -> Vec<f64> {
         (normal_matrix(1, self.dim(), &mut streams.part("weights", 0)) * scale).into_raw_vec_and_offset().0
+    }
+
+    /// Draws a [`normal_start`](Training::normal_start) under orthonormal embeddings, with the absolute value of every
+    /// bias: a rectifier that is off for all samples never learns.
+    pub fn rectified_start(&self, scale: f64, streams: &Streams) -> Vec<f64> {
+        let (mut start, tokens) = (self.normal_start(scale, streams), self.tokens());
+        for row in start.chunks_mut(tokens + 1).take(self.nodes) {
+            row[tokens] = row[tokens].abs();
+        }
+        start
     }
 
     fn width(&self) -> usize {

@@ -37,11 +37,11 @@ impl Hierarchy {
         for (layer, size) in layers.iter_mut().zip(sizes) {
             let allowed = format!("must be such that {size} different sets of {children} out of {below} exist");
             require(sets(below, children) >= size as f64, "children", children, allowed)?;
-            let mut seen = BTreeSet::new();
+            let mut different = BTreeSet::new();
             while layer.len() < size {
                 let mut set = sample(rng, below, children).into_vec();
                 set.sort_unstable();
-                if seen.insert(set.clone()) {
+                if different.insert(set.clone()) {
                     layer.push(set);
                 }
             }

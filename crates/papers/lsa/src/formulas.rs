@@ -6,7 +6,7 @@ use attnlab_core::error::{Error, Result};
 use attnlab_core::params::{Params, Schema, Spec};
 use attnlab_lab::formula::Formula;
 use ndarray::Array1;
-use serde_json::{Value, json};
+use serde_json::json;
 
 const NOTES: &str = "Lecture notes, second theorem, with Gamma_N^{-2} Lambda^k where Lambda^{-2} Lambda \
                      is printed, derived in attnlab_lsa::theory";
@@ -28,7 +28,7 @@ pub fn formulas() -> Vec<Formula> {
             id: "lsa.risk",
             doc: "test risk E(y_hat - y)^2 on M examples of y = <task, x> + noise",
             source: NOTES,
-            schema: || schema(vec![EXAMPLES.required(), TASK.required(), test_noise()]),
+            schema: risk_schema,
             value: |p| {
                 let (training, moments) = linear(p)?;
                 Ok(risk(&training, training.covariance(), &moments, Some(p.get(EXAMPLES))).total().into())
@@ -38,17 +38,19 @@ pub fn formulas() -> Vec<Formula> {
             id: "lsa.risk_parts",
             doc: "the same in its parts: best linear predictor, 1/M term, 1/N^2 term",
             source: NOTES,
-            schema: || schema(vec![EXAMPLES.required(), TASK.required(), test_noise()]),
+            schema: risk_schema,
             value: |p| {
                 let (training, moments) = linear(p)?;
-                Ok(parts(risk(&training, training.covariance(), &moments, Some(p.get(EXAMPLES)))))
+                let Risk { best, variance, bias } =
+                    risk(&training, training.covariance(), &moments, Some(p.get(EXAMPLES)));
+                Ok(json!([best, variance, bias]))
             },
         },
         Formula {
             id: "lsa.risk_printed",
             doc: "the test risk as printed, with Lambda^{-2} Lambda throughout",
             source: "Lecture notes, second theorem, as printed",
-            schema: || schema(vec![EXAMPLES.required(), TASK.required(), test_noise()]),
+            schema: risk_schema,
             value: |p| {
                 let (training, moments) = linear(p)?;
                 Ok(printed_risk(&training, &moments, p.get(EXAMPLES)).total().into())
@@ -82,9 +84,10 @@ fn schema(more: Vec<Spec>) -> Schema {
     schema
 }
 
-/// The notes' linear task has no noise: the one default here.
-fn test_noise() -> Spec {
-    TEST_NOISE.meaning("variance of the label noise at test time, on the query's label too").or(0.0)
+/// The parameters of a test risk. The notes' linear task has no noise: the one default here.
+fn risk_schema() -> Schema {
+    let noise = TEST_NOISE.meaning("variance of the label noise at test time, on the query's label too").or(0.0);
+    schema(vec![EXAMPLES.required(), TASK.required(), noise])
 }
 
 fn training(p: &Params) -> Result<Pretraining> {
@@ -103,8 +106,4 @@ fn linear(p: &Params) -> Result<(Pretraining, LabelMoments)> {
     let moments = target(p, &training)?.moments(training.covariance(), p.get(TEST_NOISE));
     let finite = moments.products.iter().all(|x| x.is_finite());
     finite.then_some((training, moments)).ok_or_else(|| Error::undefined("the moments of this task overflow"))
-}
-
-fn parts(risk: Risk) -> Value {
-    json!([risk.best, risk.variance, risk.bias])
 }

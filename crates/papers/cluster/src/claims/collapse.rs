@@ -112,18 +112,15 @@ impl RankCollapse {
     /// least one, since the mean of a matrix is no larger in either norm: so the printed side is at least half the left one
     /// here, and the printed bound at least a 2^power-th of that here.
     fn for_any_row(&self, outcome: Outcome) -> Outcome {
-        match outcome {
-            Outcome::Gap { lhs, rhs, tol, relation, witness } if lhs - LN_2 > rhs + tol => {
-                Outcome::Gap { lhs: lhs - LN_2, rhs, tol, relation, witness }
-            }
-            Outcome::Gap { lhs, rhs, tol, relation, witness } if lhs <= rhs - self.power * LN_2 => {
-                Outcome::Gap { lhs, rhs: rhs - self.power * LN_2, tol, relation, witness }
-            }
-            Outcome::Gap { witness, .. } => {
-                Outcome::uninformative("it depends on the row that residuals are taken from", witness)
-            }
-            other => other,
-        }
+        let Outcome::Gap { lhs, rhs, tol, relation, witness } = outcome else { return outcome };
+        let (lhs, rhs) = if lhs - LN_2 > rhs + tol {
+            (lhs - LN_2, rhs)
+        } else if lhs <= rhs - self.power * LN_2 {
+            (lhs, rhs - self.power * LN_2)
+        } else {
+            return Outcome::uninformative("it depends on the row that residuals are taken from", witness);
+        };
+        Outcome::Gap { lhs, rhs, tol, relation, witness }
     }
 
     /// Compares the residuals after some layers with the bound.

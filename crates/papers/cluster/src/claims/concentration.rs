@@ -230,11 +230,11 @@ impl Deviation {
     fn scatter(&self, params: &Params) -> Result<f64> {
         let (law, t) = self.law(params)?;
         let n = law.n as f64;
-        let [all, rows, rest] = law.growth(&[t])?[0];
+        let [common, rows, rest] = law.growth(&[t])?[0];
         if law.n == 2 {
             return Ok(2.0);
         }
-        let modes = [(1.0, all), (n - 1.0, rows), (0.5 * n * (n - 3.0), rest)];
+        let modes = [(1.0, common), (n - 1.0, rows), (0.5 * n * (n - 3.0), rest)];
         let sum = |power: i32| modes.iter().map(|(m, g): &(f64, f64)| m * g.powi(power)).sum::<f64>();
         Ok(2.0 * sum(4) / sum(2).powi(2))
     }

@@ -40,27 +40,47 @@ fn cosine_of_layer(layer: &LongContext, streams: &Streams) -> Result<f64> {
     Ok(a.dot(&b) / (a.dot(&a) * b.dot(&b)).sqrt())
 }
 
-/// Returns the number of trials: beyond [`RUN`] nothing is drawn, and every trial is the same.
-fn draws(params: &Params) -> u64 {
-    if params.get(TOKENS) > RUN { 1 } else { 8 }
-}
-
-/// Promises that no trial fails. Beyond [`RUN`] it is a probability of 0, so that [`exact`] decides.
-fn promise(params: &Params) -> Promise {
-    if params.get(TOKENS) > RUN { Promise::FailsAtMost(0.0) } else { Promise::Always }
-}
-
-/// Returns the probability of failure, 0 or 1, by an outcome that depends on no draw.
-fn exact(outcome: &Outcome) -> Computed {
-    Computed {
-        failure: if outcome.holds() == Some(true) { Bracket::NEVER } else { Bracket::SURELY },
-        how: "the exact cosine of cluster.layer_cosine; nothing is drawn",
-    }
+/// Returns `true` if no trial runs the layer.
+fn long(params: &Params) -> bool {
+    params.get(TOKENS) > RUN
 }
 
 /// Estimates the processor time (s) of a trial: the frame costs n³.
-fn seconds_of(n: usize) -> f64 {
-    if n > RUN { 0.0 } else { 4e-9 * (n as f64).powi(3) }
+fn seconds_of(params: &Params) -> f64 {
+    if long(params) { 0.0 } else { 4e-9 * params.real(TOKENS).powi(3) }
+}
+
+/// Defines the methods of [`Claim`] that the claims about n → ∞ share, from `outcome(layer, cosine)` with the cosine of a
+/// layer that was run. Beyond [`RUN`] nothing is drawn and every trial is the same: the outcome without that cosine is a
+/// probability of failure of 0 or 1, which decides against the promise of 0.
+macro_rules! exact_beyond_run {
+    () => {
+        fn promise(&self, params: &Params) -> Promise {
+            if long(params) { Promise::FailsAtMost(0.0) } else { Promise::Always }
+        }
+
+        fn computed(&self, params: &Params) -> Option<Computed> {
+            let holds = || self.outcome(layer(params), None).holds() == Some(true);
+            long(params).then(|| Computed {
+                failure: if holds() { Bracket::NEVER } else { Bracket::SURELY },
+                how: "the exact cosine of cluster.layer_cosine; nothing is drawn",
+            })
+        }
+
+        fn default_trials(&self, params: &Params) -> u64 {
+            if long(params) { 1 } else { 8 }
+        }
+
+        fn seconds(&self, params: &Params) -> f64 {
+            seconds_of(params)
+        }
+
+        fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
+            let layer = layer(params);
+            let run = (!long(params)).then(|| cosine_of_layer(&layer, streams)).transpose()?;
+            Ok(self.outcome(layer, run))
+        }
+    };
 }
 
 /// The exact cosine at finite n.
@@ -83,7 +103,7 @@ impl Claim for LayerCosine {
     }
 
     fn seconds(&self, params: &Params) -> f64 {
-        seconds_of(params.get(TOKENS))
+        seconds_of(params)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -123,8 +143,8 @@ impl Limit {
         }
     }
 
-    fn outcome(&self, layer: LongContext, cosine: f64) -> Outcome {
-        let limit = self.limit(layer);
+    fn outcome(&self, layer: LongContext, run: Option<f64>) -> Outcome {
+        let (cosine, limit) = (run.unwrap_or_else(|| layer.cosine()), self.limit(layer));
         Outcome::equal(cosine, limit, NEAR.1, witness! { "cosine" => cosine, "limit" => limit })
     }
 }
@@ -150,28 +170,7 @@ impl Claim for Limit {
         vec![Hypothesis::new("long context", printed, (1.0 - layer.law() / NEAR.0).min(1.0 - layer.rest() / REST))]
     }
 
-    fn promise(&self, params: &Params) -> Promise {
-        promise(params)
-    }
-
-    fn computed(&self, params: &Params) -> Option<Computed> {
-        let layer = layer(params);
-        (params.get(TOKENS) > RUN).then(|| exact(&self.outcome(layer, layer.cosine())))
-    }
-
-    fn default_trials(&self, params: &Params) -> u64 {
-        draws(params)
-    }
-
-    fn seconds(&self, params: &Params) -> f64 {
-        seconds_of(params.get(TOKENS))
-    }
-
-    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let layer = layer(params);
-        let cosine = if params.get(TOKENS) <= RUN { cosine_of_layer(&layer, streams)? } else { layer.cosine() };
-        Ok(self.outcome(layer, cosine))
-    }
+    exact_beyond_run!();
 }
 
 /// The rates in n.
@@ -199,7 +198,8 @@ impl Law {
         }
     }
 
-    fn outcome(&self, layer: LongContext, distance: f64) -> Outcome {
+    fn outcome(&self, layer: LongContext, run: Option<f64>) -> Outcome {
+        let distance = run.map_or_else(|| layer.distance(), |cosine| (cosine - layer.limit()).abs());
         let law = self.law(&layer);
         Outcome::Gap {
             lhs: distance / law,
@@ -227,29 +227,5 @@ impl Claim for Law {
         vec![Hypothesis::new("long context", printed, (1.0 - layer.rest() / 0.1).min(layer.law() / 1e-10 - 1.0))]
     }
 
-    fn promise(&self, params: &Params) -> Promise {
-        promise(params)
-    }
-
-    fn computed(&self, params: &Params) -> Option<Computed> {
-        let layer = layer(params);
-        (params.get(TOKENS) > RUN).then(|| exact(&self.outcome(layer, layer.distance())))
-    }
-
-    fn default_trials(&self, params: &Params) -> u64 {
-        draws(params)
-    }
-
-    fn seconds(&self, params: &Params) -> f64 {
-        seconds_of(params.get(TOKENS))
-    }
-
-    fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let layer = layer(params);
-        let distance = match params.get(TOKENS) {
-            n if n <= RUN => (cosine_of_layer(&layer, streams)? - layer.limit()).abs(),
-            _ => layer.distance(),
-        };
-        Ok(self.outcome(layer, distance))
-    }
+    exact_beyond_run!();
 }

@@ -68,8 +68,8 @@ mod tests {
         assert!((energy(cosines.view(), 0.0) - 1.0).abs() < 1e-15);
         // The third and the fourth token are one word.
         let angles = nearest(cosines.view(), &[5, 6, 7, 7]);
-        for (found, angle) in angles.iter().zip([0.1, std::f64::consts::PI - 0.2, 0.1, 0.2]) {
-            assert!((found - angle).abs() < 1e-7, "{angles:?}");
+        for (computed, angle) in angles.iter().zip([0.1, std::f64::consts::PI - 0.2, 0.1, 0.2]) {
+            assert!((computed - angle).abs() < 1e-7, "{angles:?}");
         }
         assert_eq!(nearest(cosines.view(), &[7; 4]), [std::f64::consts::PI; 4]);
     }

@@ -5,7 +5,7 @@
 //! is exact to a relative error however close to 1 γ is.
 
 use attnlab_core::error::Result;
-use attnlab_theory::dynamics::flow::{Flow, Method, VectorField};
+use attnlab_theory::dynamics::flow::{Flow, Method, Path, VectorField};
 use attnlab_theory::particles::Normalisation;
 
 /// Tokens at equal angles under one model.
@@ -70,7 +70,8 @@ impl Equiangular {
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
     pub fn deficit(&self, times: &[f64]) -> Result<Vec<f64>> {
-        Ok(flow().run(&PostLn(*self), &[0.0], times)?.states.iter().map(|s| (-s[0]).exp()).collect())
+        let path = run(|gamma, _| [self.rate(gamma)], [0.0], times)?;
+        Ok(path.states.iter().map(|s: &Vec<f64>| (-s[0]).exp()).collect())
     }
 
     /// Computes the time at which 1 − γ falls to `deficit`.
@@ -79,7 +80,7 @@ impl Equiangular {
     /// When the flow cannot be integrated.
     pub fn time_to(&self, deficit: f64) -> Result<f64> {
         // t = ∫ du / rate(u), as the flow of t over u.
-        Ok(flow().run(&TimeOver(*self), &[0.0, 0.0], &[-deficit.ln()])?.end()[1])
+        Ok(run(|gamma, _| [1.0, 1.0 / self.rate(gamma)], [0.0, 0.0], &[-deficit.ln()])?.end()[1])
     }
 
     /// Computes 1 − γ and the common length r of pre-LN tokens from an orthonormal start, at ascending times > 0:
@@ -88,7 +89,8 @@ impl Equiangular {
     /// # Errors
     /// When the flow cannot be integrated.
     pub fn pre_ln(&self, times: &[f64]) -> Result<Vec<(f64, f64)>> {
-        Ok(flow().run(&PreLn(*self), &[0.0, 1.0], times)?.states.iter().map(|s| ((-s[0]).exp(), s[1])).collect())
+        let path = run(|gamma, x| [self.rate(gamma) / x[1], self.radial(gamma)], [0.0, 1.0], times)?;
+        Ok(path.states.iter().map(|s: &Vec<f64>| ((-s[0]).exp(), s[1])).collect())
     }
 
     /// Computes the factors by which small deviations of the inner products from γ grow until each of the times, by
@@ -101,7 +103,11 @@ impl Equiangular {
     /// # Errors
     /// When the flow cannot be integrated.
     pub fn growth(&self, times: &[f64]) -> Result<Vec<[f64; 3]>> {
-        let path = flow().run(&Growth(*self), &[0.0; 4], times)?;
+        let rates = |gamma: f64, _: &[f64]| {
+            let [common, rows, rest] = self.growth_rates(gamma);
+            [self.rate(gamma), common, rows, rest]
+        };
+        let path = run(rates, [0.0; 4], times)?;
         Ok(path.states.iter().map(|s: &Vec<f64>| [s[1].exp(), s[2].exp(), s[3].exp()]).collect())
     }
 
@@ -112,11 +118,11 @@ impl Equiangular {
     /// As [`growth`](Self::growth).
     pub fn deviation(&self, times: &[f64]) -> Result<Vec<f64>> {
         let n = self.n as f64;
-        let mean = |[all, rows, rest]: &[f64; 3]| {
+        let mean = |[common, rows, rest]: &[f64; 3]| {
             if self.n == 2 {
-                return all * all;
+                return common * common;
             }
-            let sum = all * all + (n - 1.0) * rows * rows + 0.5 * n * (n - 3.0) * rest * rest;
+            let sum = common * common + (n - 1.0) * rows * rows + 0.5 * n * (n - 3.0) * rest * rest;
             sum / (0.5 * n * (n - 1.0))
         };
         Ok(self.growth(times)?.iter().map(mean).collect())
@@ -135,65 +141,22 @@ impl Equiangular {
     }
 }
 
-fn flow() -> Flow {
-    Flow::new(Method::Tsit45).within(TOLERANCE)
+/// Integrates a state x whose first coordinate is u, from its rate at γ and x.
+fn run<const N: usize>(rate: impl Fn(f64, &[f64]) -> [f64; N], start: [f64; N], times: &[f64]) -> Result<Path> {
+    Flow::new(Method::Tsit45).within(TOLERANCE).run(&Along::<_, N>(rate), &start, times)
 }
 
-/// Computes γ from u, without cancellation at u = 0.
-fn gamma_of(u: f64) -> f64 {
-    -(-u).exp_m1()
-}
+/// The field of [`run`].
+struct Along<F, const N: usize>(F);
 
-struct PostLn(Equiangular);
-
-impl VectorField for PostLn {
+impl<F: Fn(f64, &[f64]) -> [f64; N], const N: usize> VectorField for Along<F, N> {
     fn dim(&self) -> usize {
-        1
+        N
     }
 
     fn rate(&self, x: &[f64], out: &mut [f64]) {
-        out[0] = self.0.rate(gamma_of(x[0]));
-    }
-}
-
-struct TimeOver(Equiangular);
-
-impl VectorField for TimeOver {
-    fn dim(&self) -> usize {
-        2
-    }
-
-    fn rate(&self, x: &[f64], out: &mut [f64]) {
-        out[0] = 1.0;
-        out[1] = 1.0 / self.0.rate(gamma_of(x[0]));
-    }
-}
-
-struct PreLn(Equiangular);
-
-impl VectorField for PreLn {
-    fn dim(&self) -> usize {
-        2
-    }
-
-    fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let gamma = gamma_of(x[0]);
-        out[0] = self.0.rate(gamma) / x[1];
-        out[1] = self.0.radial(gamma);
-    }
-}
-
-struct Growth(Equiangular);
-
-impl VectorField for Growth {
-    fn dim(&self) -> usize {
-        4
-    }
-
-    fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let gamma = gamma_of(x[0]);
-        out[0] = self.0.rate(gamma);
-        out[1..].copy_from_slice(&self.0.growth_rates(gamma));
+        // γ from u, without cancellation at u = 0.
+        out.copy_from_slice(&(self.0)(-(-x[0]).exp_m1(), x));
     }
 }
 

@@ -247,18 +247,13 @@ impl Claim for OneStepWins {
         let mut judgement = verdict::judge(self.promise(params), outcomes, level)?;
         if let Verdict::Refuted { witness } = &mut judgement.verdict {
             for name in ["loss_of_one_step", "loss_of_the_other"] {
-                let Estimate { low, high, .. } = mean_of(name, outcomes, level)?;
+                let losses = outcomes.iter().filter_map(|outcome| outcome.witness().get(name)?.as_f64());
+                let Estimate { low, high, .. } = mean(&losses.collect::<Vec<f64>>(), level)?;
                 witness.insert(name.into(), serde_json::json!([low, high]));
             }
         }
         Ok(judgement)
     }
-}
-
-fn mean_of(name: &str, outcomes: &[Outcome], level: f64) -> Result<Estimate> {
-    let loss = |o: &Outcome| o.witness().get(name).and_then(serde_json::Value::as_f64);
-    let values: Vec<f64> = outcomes.iter().filter_map(loss).collect();
-    mean(&values, level)
 }
 
 /// Distance up to which two answers are the same, in units of R: minima are found to 1e-13 and rounding is less.

@@ -182,14 +182,14 @@ impl Claim for PositiveDefinite {
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (s0, sz) = (params.get(TOKEN_VARIANCE), params.get(NOISE_VARIANCE));
         let noise = if self.form == Form::LessNoise { 0.4 * sz } else { sz };
-        let (mut holds, mut seen) = (true, vec![]);
+        let (mut holds, mut energies) = (true, vec![]);
         for (length, definite) in self.lengths(params) {
             let context = context_of(params, length, streams)?;
             let least = SphericalHopfield::new(context.view(), 1.0 / (s0 + noise))?.least_curvature()?;
             holds &= (least > 0.0) == definite;
-            seen.push(serde_json::json!({ "L": length, "least_curvature": least }));
+            energies.push(serde_json::json!({ "L": length, "least_curvature": least }));
         }
-        Ok(Outcome::Event { holds, witness: witness! { "energies" => seen } })
+        Ok(Outcome::Event { holds, witness: witness! { "energies" => energies } })
     }
 }
 

@@ -16,17 +16,6 @@ fn draw(params: &Params, streams: &Streams) -> (Array2<f64>, Array1<f64>, [Array
     (context, state.column(0).to_owned(), [weights(0), weights(1)])
 }
 
-/// In one dimension every field is a gradient, and one token has no Jacobian. Above the upper ends a check takes
-/// minutes: 24 n layers of n² + n L products in every trial.
-fn schema() -> Schema {
-    vec![AMBIENT.within(Domain::Whole(2, 100)).or(5), CONTEXT.within(Domain::Whole(2, 1000)).or(12)]
-}
-
-fn memory(params: &Params) -> u64 {
-    let (n, l) = (params.get(AMBIENT) as u64, params.get(CONTEXT) as u64);
-    8 * (n * (4 * l + 10 * n) + 2 * l * l)
-}
-
 /// Change of the largest score by which the layer is differentiated.
 const SCORE_STEP: f64 = 0.01;
 
@@ -89,12 +78,15 @@ pub struct Jacobian {
 impl Claim for Jacobian {
     from_sheet!("denoise.a24");
 
+    /// In one dimension every field is a gradient, and one token has no Jacobian. Above the upper ends a check takes
+    /// minutes: 24 n layers of n² + n L products in every trial.
     fn schema(&self) -> Schema {
-        schema()
+        vec![AMBIENT.within(Domain::Whole(2, 100)).or(5), CONTEXT.within(Domain::Whole(2, 1000)).or(12)]
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        memory(params)
+        let (n, l) = (params.get(AMBIENT) as u64, params.get(CONTEXT) as u64);
+        8 * (n * (4 * l + 10 * n) + 2 * l * l)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
@@ -199,16 +191,16 @@ impl Claim for Condition {
     );
 
     fn schema(&self) -> Schema {
-        schema()
+        Jacobian::default().schema()
     }
 
     fn memory(&self, params: &Params) -> u64 {
-        memory(params)
+        Jacobian::default().memory(params)
     }
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let (x, state, [m, other]) = draw(params, streams);
-        let mut seen = Witness::new();
+        let mut contradictions = Witness::new();
         for (name, pv, kq) in kinds(&m, &other) {
             let numerical = match numerical_jacobian(name, x.view(), pv.view(), kq.view(), &state) {
                 Ok(jacobian) => jacobian,
@@ -227,9 +219,9 @@ impl Claim for Condition {
                     "asymmetry_of_the_numerical_jacobian" => asymmetry,
                     "defect_of_the_condition" => defect,
                 };
-                seen.insert(name.into(), entry.into());
+                contradictions.insert(name.into(), entry.into());
             }
         }
-        Ok(Outcome::Event { holds: seen.is_empty(), witness: seen })
+        Ok(Outcome::Event { holds: contradictions.is_empty(), witness: contradictions })
     }
 }

@@ -15,7 +15,7 @@ const DOUBLINGS: u32 = 5;
 const EXPONENT_BAND: f64 = 0.1;
 
 /// The exponents of a mean that falls like 1/L.
-const BAND: [f64; 2] = [-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND];
+pub const BAND: [f64; 2] = [-1.0 - EXPONENT_BAND, -1.0 + EXPONENT_BAND];
 
 /// Least ratio of L to L* of [`Asymptotics`](crate::theory::Asymptotics): the share 2 L*/L of the next order is
 /// then .04 at the shortest length and moves the exponent by less than .014.
@@ -67,12 +67,6 @@ pub fn judge(outcomes: &[Outcome], level: f64) -> Result<Judgement> {
     Ok(judgement)
 }
 
-/// The promise of [`judge`] in words.
-pub fn promised() -> String {
-    let [low, high] = BAND;
-    format!("the mean squared distance falls like a power of L between {low} and {high}")
-}
-
 /// Defines the methods of [`Claim`] that all claims about a rate share: the judgement by [`judge`], and the time of a
 /// trial.
 macro_rules! judged_by_exponent {
@@ -86,11 +80,14 @@ macro_rules! judged_by_exponent {
         }
 
         fn promised(&self, _params: &Params) -> String {
-            rate::promised()
+            let [low, high] = rate::BAND;
+            format!("the mean squared distance falls like a power of L between {low} and {high}")
         }
 
         fn seconds(&self, params: &Params) -> f64 {
-            rate::seconds(params)
+            // Drawing 16 L tokens and weighing them at all queries.
+            let products = (params.real(QUERIES) + 10.0) * (params.real(AMBIENT) + 30.0);
+            16.0 * params.real(CONTEXT) * products / PER_SECOND
         }
     };
 }
@@ -109,12 +106,6 @@ pub fn softmax_trials(problem: &Denoising, beta: f64, params: &Params, component
     let share = share(problem, beta, params.get(CONTEXT)).unwrap_or(0.0);
     let informative = 1.0 - (1.0 - share.max(LEAST_SHARE)).powf(params.real(QUERIES));
     (trials(components).max(100) as f64 / informative).ceil() as u64
-}
-
-/// The time (s) of a trial: drawing 16 L tokens and weighing them at all queries.
-pub fn seconds(params: &Params) -> f64 {
-    let products = (params.real(QUERIES) + 10.0) * (params.real(AMBIENT) + 30.0);
-    16.0 * params.real(CONTEXT) * products / PER_SECOND
 }
 
 /// Queries (n, M) for which L is asymptotic, with their limits (n, M) and the limits of L times the mean squared

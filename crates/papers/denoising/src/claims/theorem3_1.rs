@@ -99,9 +99,11 @@ impl Claim for Theorem31Finite {
     from_sheet!("denoise.theorem3_1_finite");
 
     fn schema(&self) -> Schema {
-        let mut all = schema(30, 100);
-        all.push(GAMMA.or_from("1 / (sigma0_2 + sigma_z2)", |p| 1.0 / (p.get(TOKEN_VARIANCE) + p.get(NOISE_VARIANCE))));
-        all
+        let mut schema = schema(30, 100);
+        schema.push(
+            GAMMA.or_from("1 / (sigma0_2 + sigma_z2)", |p| 1.0 / (p.get(TOKEN_VARIANCE) + p.get(NOISE_VARIANCE))),
+        );
+        schema
     }
 
     fn validate(&self, params: &Params) -> Result<()> {

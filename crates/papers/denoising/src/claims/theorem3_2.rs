@@ -190,9 +190,9 @@ impl Claim for Theorem32Rate {
         // scatter averages over the queries. (1.96 + 2.33) standard errors must fit into two thirds of the band.
         let (d, r, s) = sphere_of(params);
         let asymptotics = sphere::softmax_asymptotics(d, r, s);
-        let own = asymptotics.relative_variance / params.real(QUERIES);
+        let averaged = asymptotics.relative_variance / params.real(QUERIES);
         let shared = 2.0 * asymptotics.along.powi(2) * (1.0 + asymptotics.relative_variance);
-        let needed = (own + shared) * (4.29 / (RATE_BAND * 2.0 / 3.0)).powi(2);
+        let needed = (averaged + shared) * (4.29 / (RATE_BAND * 2.0 / 3.0)).powi(2);
         // Out of scope it may not be a number.
         if needed.is_nan() { 500 } else { needed.clamp(500.0, 50_000.0) as u64 }
     }

@@ -7,7 +7,7 @@ use attnlab_core::linalg::qr_q;
 use attnlab_core::special::bessel_ratio;
 use attnlab_lab::experiment::ranges::within;
 use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::{Attention, Prompts, Recipe, Weights, loss};
+use attnlab_theory::dynamics::{Attention, Prompts, Recipe, Weights};
 use ndarray::Array2;
 use rand::RngExt;
 
@@ -105,7 +105,7 @@ impl Subspace {
     /// The task in dimension `ambient` with `context` clean tokens.
     pub fn task(&self, ambient: usize, context: usize, bases: Bases) -> Task {
         let family = Family::Subspace { dim: Dimension::Fixed(self.dim), sigma0_2: self.sigma0_2 };
-        Task::new(family, ambient, context, self.sigma_z2, bases)
+        Task { problem: Denoising { family, ambient, context, sigma_z2: self.sigma_z2 }, bases }
     }
 }
 
@@ -113,28 +113,19 @@ impl Sphere {
     /// The task in dimension `ambient` with `context` clean tokens.
     pub fn task(&self, ambient: usize, context: usize) -> Task {
         let family = Family::Sphere { dim: Dimension::Fixed(self.dim), radius: self.radius };
-        Task::new(family, ambient, context, self.sigma_z2, Bases::Haar)
+        Task { problem: Denoising { family, ambient, context, sigma_z2: self.sigma_z2 }, bases: Bases::Haar }
     }
 }
 
 impl ClusterTask {
     /// The task in dimension `ambient` with `context` clean tokens.
     pub fn task(&self, ambient: usize, context: usize) -> Task {
-        Task::new(
-            Family::balanced(self.clusters, self.sigma0_2, self.radius),
-            ambient,
-            context,
-            self.sigma_z2,
-            Bases::Haar,
-        )
+        let family = Family::balanced(self.clusters, self.sigma0_2, self.radius);
+        Task { problem: Denoising { family, ambient, context, sigma_z2: self.sigma_z2 }, bases: Bases::Haar }
     }
 }
 
 impl Task {
-    fn new(family: Family, ambient: usize, context: usize, sigma_z2: f64, bases: Bases) -> Self {
-        Task { problem: Denoising { family, ambient, context, sigma_z2 }, bases }
-    }
-
     /// One prompt.
     ///
     /// # Errors
@@ -179,12 +170,6 @@ impl Task {
             _ => (Attention::Softmax, 1.0 / sigma_z2),
         };
         (attention, Weights::scaled_identity(*ambient, 1.0, beta))
-    }
-
-    /// Loss per component of [`Task::theorem`] on a data set, if it was drawn for that attention.
-    pub fn theorem_loss(&self, data: &Data) -> Option<f64> {
-        let (attention, weights) = self.theorem();
-        loss(attention, &data.prompts, &weights).ok()
     }
 }
 

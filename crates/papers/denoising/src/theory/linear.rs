@@ -61,8 +61,8 @@ pub fn best_gamma(variances: &[f64], context: f64, sigma_z2: f64) -> f64 {
 ///
 /// ```
 /// use attnlab_denoising::theory::linear::{attention_mse, excess_rate, mmse};
-/// let (all, third) = ([2.0; 8], 1.0 / 3.0);
-/// let excess = attention_mse(&all, 500.0, 1.0, third) - mmse(&all, 1.0);
+/// let (variances, third) = ([2.0; 8], 1.0 / 3.0);
+/// let excess = attention_mse(&variances, 500.0, 1.0, third) - mmse(&variances, 1.0);
 /// assert!((excess * 500.0 - excess_rate(8, 2.0, 1.0)).abs() < 1e-9);
 /// ```
 pub fn excess_rate(d: usize, sigma0_2: f64, sigma_z2: f64) -> f64 {
@@ -115,8 +115,8 @@ const TRACY_WIDOM_PERCENT: f64 = -3.8954;
 /// ```
 /// use attnlab_denoising::theory::linear::indefinite_up_to;
 /// assert_eq!(indefinite_up_to(3, 1.0, 0.05), None);
-/// let found = indefinite_up_to(8, 1.0, 0.05).unwrap();
-/// assert!((2700..2900).contains(&found), "{found}");
+/// let length = indefinite_up_to(8, 1.0, 0.05).unwrap();
+/// assert!((2700..2900).contains(&length), "{length}");
 /// ```
 pub fn indefinite_up_to(d: usize, sigma0_2: f64, sigma_z2: f64) -> Option<u64> {
     let above = |length: f64| {

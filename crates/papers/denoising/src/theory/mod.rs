@@ -34,8 +34,8 @@ const WEIGHT_SUM: f64 = 1e-9;
 pub(crate) fn weights(weights: &[f64]) -> Result<()> {
     each(non_negative, "weights", weights)?;
     let sum: f64 = weights.iter().sum();
-    let one = (sum - 1.0).abs() <= WEIGHT_SUM;
-    require(one, "sum of weights", sum, "must be 1. Divide each weight by their sum")
+    let normalised = (sum - 1.0).abs() <= WEIGHT_SUM;
+    require(normalised, "sum of weights", sum, "must be 1. Divide each weight by their sum")
 }
 
 /// Refuses a list with an entry that `check` refuses.

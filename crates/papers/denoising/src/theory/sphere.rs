@@ -127,9 +127,9 @@ pub struct SoftmaxAsymptotics {
 /// ```
 /// use attnlab_denoising::theory::sphere::softmax_asymptotics;
 /// // Much noise: the mean of L uniform tokens, of which one component in d + 1 is along the query.
-/// let found = softmax_asymptotics(3, 1.0, 1e6);
-/// assert!((found.length - 1.0).abs() < 1e-4 && (found.along - 0.25).abs() < 1e-4);
-/// assert!(found.relative_variance < 1e-4);
+/// let noisy = softmax_asymptotics(3, 1.0, 1e6);
+/// assert!((noisy.length - 1.0).abs() < 1e-4 && (noisy.along - 0.25).abs() < 1e-4);
+/// assert!(noisy.relative_variance < 1e-4);
 /// // Little noise: a cap of radius σ_Z/R around the projected query carries the weight, a share (σ_Z/R)^d.
 /// let length = |radius: f64| softmax_asymptotics(2, radius, 1.0).length;
 /// assert!((length(1e9) / length(1e8) / 100.0 - 1.0).abs() < 1e-9);

@@ -1,7 +1,7 @@
 //! Tokens whose only common ancestor is the class label, which Theorem 5 leaves out.
 
 use super::setting::*;
-use crate::theory::tree::{Parent, Tree, class_cooccurrence, cooccurrence};
+use crate::theory::tree::{Parent, Tree, class_cooccurrence, cooccurrence, grow};
 
 /// The probability P[y_l = 1 | y_m = 1] of two tokens under different children of the root.
 #[derive(Default, Serialize, Deserialize)]
@@ -37,18 +37,12 @@ impl Claim for ClassPair {
         let mut zero = || classes.iter().map(|_| rng.random()).collect::<Vec<f64>>();
         let zeros = [zero(), zero()];
         let rho = rng.random_range(0.2..1.0_f64) * if rng.random_bool(0.3) { -1.0 } else { 1.0 };
-        // Two regular trees under the root, layer by layer.
+        // Two regular trees under the root.
         let mut parents: Vec<Parent> = zeros.iter().map(|z| Parent::Class { zero: z.clone() }).collect();
-        let mut layer = 0..2;
-        for _ in 1..depth {
-            for index in layer.clone() {
-                parents.extend((0..branches).map(|_| Parent::Latent { index, rho }));
-            }
-            layer = layer.end..parents.len();
-        }
+        let leaves = grow(&mut parents, depth as u32, branches, rho);
         let tree = Tree::new(classes.clone(), parents)?;
         // The first and the last leaf are under different children.
-        let (l, m) = (layer.start, layer.end - 1);
+        let (l, m) = (leaves.start, leaves.end - 1);
         let exact = tree.cooccurrence(l, m)?;
         let said = match (self.theorem5, self.independent) {
             (true, _) => cooccurrence(rho, depth as u32, depth as u32 - 1, &classes, &zeros[1])?,

@@ -4,9 +4,8 @@
 //! least [`VISIBLE`] nats, and from its minimum rises by at least as much until the flow has converged.
 
 use super::setting::*;
-use crate::dynamics::{Feedback, Salient};
-use crate::theory::attention_entropy::VISIBLE;
-use attnlab_theory::measure::softmax_entropy;
+use crate::dynamics::{ByRate, Feedback, Salient};
+use crate::theory::attention_entropy::{VISIBLE, entropy_of};
 
 /// Drop and rebound of the entropy of attention along Eq. (6) from zero.
 #[derive(Serialize, Deserialize)]
@@ -67,21 +66,6 @@ impl EntropyRebound {
 const LAW: (usize, f64, f64) = (10, 1.0, 4.0);
 /// Largest ratio of the second largest Δ to the largest that tells the two apart: they are at 3.9 and 5 when the run ends.
 const APART: f64 = 0.9999;
-
-/// The linear flow of Theorem 2, $\dot v = \Delta \circ e^{v^2/2}$.
-struct LinearFlow(Vec<f64>);
-
-impl VectorField for LinearFlow {
-    fn dim(&self) -> usize {
-        self.0.len()
-    }
-
-    fn rate(&self, v: &[f64], out: &mut [f64]) {
-        for ((o, v), delta) in out.iter_mut().zip(v).zip(&self.0) {
-            *o = delta * (0.5 * v * v).exp();
-        }
-    }
-}
 
 /// Entropies along a run, in nats: at the start, the least, at the end.
 type Entropies = [f64; 3];
@@ -146,16 +130,11 @@ impl Claim for EntropyRebound {
     }
 }
 
-/// Entropy of softmax(v²), in nats.
-fn entropy(v: &[f64]) -> f64 {
-    softmax_entropy(&v.iter().map(|v| v * v).collect::<Vec<_>>())
-}
-
 /// Entropies along Eq. (6), until every component has converged to e^{-30}.
 fn nonlinear(mu: &[f64], feedback: Feedback) -> Result<Entropies> {
     const CONVERGED: f64 = 30.0;
     let flow = Salient::new(mu.to_vec())?.with(2.0, feedback)?;
-    let entropy = |state: &[f64]| entropy(&flow.weights(state));
+    let entropy = |state: &[f64]| entropy_of(&flow.weights(state), 1.0);
     let mut least = f64::INFINITY;
     let mut look = |_: f64, x: &[f64]| least = least.min(entropy(x));
     // ln(1/δ) ≥ t: a smooth curve, which the steps of this tolerance follow closely.
@@ -176,12 +155,18 @@ fn tied(ascending: &[f64]) -> bool {
 fn linear(delta: &[f64], times: f64) -> Result<Entropies> {
     const BLOWN_UP: f64 = 5.0;
     let mut least = f64::INFINITY;
-    let mut look = |_: f64, x: &[f64]| least = least.min(entropy(x));
+    let mut look = |_: f64, v: &[f64]| least = least.min(entropy_of(v, 1.0));
     let event = |v: &[f64]| BLOWN_UP - v.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
     let watch = Watch { event: Some(&event), step: Some(&mut look), ..Watch::default() };
     let until = times * crate::theory::linear::blow_up(delta);
+    // Theorem 2, v̇ = Δ ∘ e^{v²/2}.
+    let field = ByRate(delta.len(), |v: &[f64], out: &mut [f64]| {
+        for ((o, v), delta) in out.iter_mut().zip(v).zip(delta) {
+            *o = delta * (0.5 * v * v).exp();
+        }
+    });
     let flow = Flow::new(Method::Tsit45).within(1e-8);
-    let path = flow.watched(&LinearFlow(delta.to_vec()), &vec![0.0; delta.len()], &[until], watch)?;
-    let end = entropy(path.end());
+    let path = flow.watched(&field, &vec![0.0; delta.len()], &[until], watch)?;
+    let end = entropy_of(path.end(), 1.0);
     Ok([(delta.len() as f64).ln(), least.min(end), end])
 }

@@ -1,6 +1,7 @@
 //! Eq. (60): the weight of a node moves along the embeddings of tokens and query.
 
 use super::setting::*;
+use crate::dynamics::ByRate;
 use attnlab_core::linalg::haar_basis;
 use ndarray::{Array1, s};
 
@@ -36,15 +37,22 @@ impl Claim for Eq60 {
 
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let training = layer(params, streams)?;
-        let field = WithBias(&training);
-        let start = normal_state(training.dim(), 0.5, streams);
+        let size = training.dim();
+        // The training with ξ_k behind its state.
+        let field = ByRate(size + training.nodes(), |x: &[f64], out: &mut [f64]| {
+            training.rate(&x[..size], &mut out[..size]);
+            let arriving = training.gradients(&x[..size]) * training.slopes(&x[..size]);
+            let xi = arriving.dot(&Array1::from(training.probabilities().to_vec()));
+            out[size..].copy_from_slice(&xi.to_vec());
+        });
+        let start = normal_state(size, 0.5, streams);
         let mut from = start.clone();
         from.resize(field.dim(), 0.0);
         let (end, steps) = trained(&field, &from, UNTIL, training.affordable_steps())?;
-        let (end, bias) = end.split_at(training.dim());
+        let (end, bias) = end.split_at(size);
         let moved = training.weights(end) - training.weights(&start);
         let d = training.embeddings().query.len();
-        let (mut off, mut change, mut size) = (0.0_f64, 0.0_f64, 0.0_f64);
+        let (mut off, mut change, mut largest_weight) = (0.0_f64, 0.0_f64, 0.0_f64);
         for k in 0..training.nodes() {
             let node = |x: &[f64]| Array1::from(x[k * d..(k + 1) * d].to_vec());
             let shift = node(end) - node(&start);
@@ -54,13 +62,13 @@ impl Claim for Eq60 {
             let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
             off = off.max(largest(&(&shift - &said)));
             change = change.max(largest(&shift));
-            size = size.max(largest(&node(end)));
+            largest_weight = largest_weight.max(largest(&node(end)));
         }
         let witness = witness! { "moved" => change, "xi" => bias, "steps" => steps };
-        if change < LEAST_MOVED * size {
+        if change < LEAST_MOVED * largest_weight {
             return Ok(Outcome::uninformative("the weights hardly move: dead nodes", witness));
         }
-        Ok(Outcome::equal(off, 0.0, ROUNDING * steps as f64 * size, witness))
+        Ok(Outcome::equal(off, 0.0, ROUNDING * steps as f64 * largest_weight, witness))
     }
 }
 
@@ -73,21 +81,4 @@ fn layer(params: &Params, streams: &Streams) -> Result<Training> {
         context: basis.slice(s![.., ..tokens]).to_owned(),
         query: basis.column(tokens).to_owned(),
     })
-}
-
-/// The training with ξ_k behind its state.
-struct WithBias<'a>(&'a Training);
-
-impl VectorField for WithBias<'_> {
-    fn dim(&self) -> usize {
-        self.0.dim() + self.0.nodes()
-    }
-
-    fn rate(&self, x: &[f64], out: &mut [f64]) {
-        let (t, size) = (self.0, self.0.dim());
-        t.rate(&x[..size], &mut out[..size]);
-        let arriving = t.gradients(&x[..size]) * t.slopes(&x[..size]);
-        let xi = arriving.dot(&Array1::from(t.probabilities().to_vec()));
-        out[size..].copy_from_slice(&xi.to_vec());
-    }
 }

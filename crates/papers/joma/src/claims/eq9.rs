@@ -76,8 +76,7 @@ impl Eq9 {
         let clear = |i: usize, h: f64| training.smooth() || [-2.0, 2.0].iter().all(|j| same(i, j * h));
         let slope = |i: usize| {
             let h = STEPS.into_iter().find(|h| clear(i, *h))?;
-            let f = |j: f64| self.objective(training, &shifted(i, j * h));
-            Some((i, (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * h)))
+            Some((i, five_points(|j| self.objective(training, &shifted(i, j * h)), h)))
         };
         sample(rng, state.len(), MOST_COORDINATES.min(state.len())).into_iter().filter_map(slope).collect()
     }

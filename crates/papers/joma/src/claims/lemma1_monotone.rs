@@ -22,7 +22,7 @@ impl Lemma1Monotone {
     pub const CORRECTED: Self = Lemma1Monotone { printed: false, always_positive: false, ..Self::PRINTED };
 
     /// Judges θ_1 and θ_2 at a < b and at the ends of the line.
-    fn seen(&self, law: &Isotropic, phi: Activation, a: f64, b: f64) -> Outcome {
+    fn judged(&self, law: &Isotropic, phi: Activation, a: f64, b: f64) -> Outcome {
         let phi = if phi == Activation::RELU { Activation::TwoSlopes { minus: self.lower, plus: 1.0 } } else { phi };
         let thetas = |r: f64| {
             let (theta1, theta2) = law.thetas(phi, r, 1.0);
@@ -84,6 +84,6 @@ impl Claim for Lemma1Monotone {
         let law = random_law(params.get(DIM), &mut rng)?;
         let a: f64 = rng.random_range(-3.0..2.5);
         let b = rng.random_range(a..3.0);
-        Ok(self.seen(&law, activation(params)?, a, b))
+        Ok(self.judged(&law, activation(params)?, a, b))
     }
 }

@@ -166,12 +166,7 @@ impl Claim for Lemma5 {
         let law = random_law(params.get(DIM), &mut rng)?;
         let r: f64 = rng.random_range(-0.9..0.9);
         // Five-point differences of the defining integrals, whose errors are about 1e-12.
-        let h = STEP;
-        let at = |i: f64| law.thetas(phi, r + i * h, 1.0);
-        let slope = |pick: fn((f64, f64)) -> f64| {
-            let d = |i: f64| pick(at(i)) - pick(at(-i));
-            (8.0 * d(1.0) - d(2.0)) / (12.0 * h)
-        };
+        let slope = |pick: fn((f64, f64)) -> f64| five_points(|i| pick(law.thetas(phi, r + i * STEP, 1.0)), STEP);
         let (slope1, slope2) = (slope(|t| t.0), slope(|t| t.1));
         // What the lemma says of φ; without slopes there is nothing to compare, but out of scope.
         let (minus, plus) = phi.slopes().unwrap_or((phi.slope(-1.0), phi.slope(1.0)));

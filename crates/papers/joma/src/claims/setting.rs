@@ -120,13 +120,13 @@ pub(super) fn trained(
     most_steps: usize,
 ) -> Result<(Vec<f64>, usize)> {
     let flow = Flow { most_steps, ..Flow::new(Method::Tsit45) };
-    let (mut last, mut seen) = (start.to_vec(), 0);
-    let mut look = |_: f64, x: &[f64]| (last, seen) = (x.to_vec(), seen + 1);
+    let (mut last, mut looks) = (start.to_vec(), 0);
+    let mut look = |_: f64, x: &[f64]| (last, looks) = (x.to_vec(), looks + 1);
     let path = flow.watched(field, start, &[until], Watch::steps(&mut look));
     match path {
         Ok(path) => Ok((path.end().to_vec(), path.steps)),
-        // The start is seen too.
-        Err(Error::NotConverged(_)) if seen > most_steps => Ok((last, most_steps)),
+        // The start is looked at too.
+        Err(Error::NotConverged(_)) if looks > most_steps => Ok((last, most_steps)),
         Err(error) => Err(error),
     }
 }
@@ -144,6 +144,11 @@ pub(super) fn random_law(dim: usize, rng: &mut Generator) -> Result<Isotropic> {
         _ => Radial::Student { nu: rng.random_range(1.5..6.0) },
     };
     Isotropic::new(radial, dim)
+}
+
+/// The derivative of `f` by five-point differences of step `h`; f takes the place in steps.
+pub(super) fn five_points(f: impl Fn(f64) -> f64, h: f64) -> f64 {
+    (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * h)
 }
 
 /// A hypothesis that holds or not, with the margin 0 or -1.

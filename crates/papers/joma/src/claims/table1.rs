@@ -105,8 +105,8 @@ impl Claim for Gain {
         let data = Self::experiment(children).trial(&cell, streams)?;
         let ends = |name: &str| {
             let series = data.get(name).and_then(|s| s.as_array());
-            let at = |i: usize| series.and_then(|s| s.get(i)).and_then(|x| x.as_f64());
-            [at(0).unwrap_or(f64::NAN), at(1).unwrap_or(f64::NAN)]
+            let entry = |i: usize| series.and_then(|s| s.get(i)).and_then(|x| x.as_f64());
+            [entry(0).unwrap_or(f64::NAN), entry(1).unwrap_or(f64::NAN)]
         };
         let (score, permuted) = (ends("corr_1_1"), ends("permuted_1"));
         // On Fisher's scale a correlation has as much room above as below, wherever it starts.

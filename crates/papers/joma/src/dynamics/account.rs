@@ -106,9 +106,9 @@ pub fn account(training: &Training, start: &[f64], until: f64, most: f64, run: R
     let half_squares = Form { squares: 0.5, mean: 0.0 };
     let begin = training.logits(start).to_owned();
     let (first_squares, mut weights_moved) = (field.claimed(start, half_squares), 0.0_f64);
-    let (mut last, mut seen) = ((0.0, vec![]), 0);
+    let (mut last, mut looks) = ((0.0, vec![]), 0);
     let mut look = |t: f64, x: &[f64]| {
-        (last, seen) = ((t, x.to_vec()), seen + 1);
+        (last, looks) = ((t, x.to_vec()), looks + 1);
         let state = &x[..size];
         let largest = |a: &Array1<f64>| a.fold(0.0_f64, |m, x| m.max(x.abs()));
         drift = drift.max(largest(&(field.gap(state, form) - &first)));
@@ -131,8 +131,8 @@ pub fn account(training: &Training, start: &[f64], until: f64, most: f64, run: R
     };
     let (slides, steps) = match &path {
         Ok(path) => (false, path.steps),
-        // The start is seen too.
-        Err(Error::NotConverged(_)) if seen > most_steps => (true, seen - 1),
+        // The start is looked at too.
+        Err(Error::NotConverged(_)) if looks > most_steps => (true, looks - 1),
         Err(_) => (false, 0),
     };
     let (time, end) = match path {

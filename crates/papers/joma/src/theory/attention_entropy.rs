@@ -36,6 +36,11 @@ const TIMES: (f64, f64) = (1e-6, 40.0);
 /// Number of those times, at equal ratios.
 const LOOKS: i32 = 1000;
 
+/// The entropy of softmax(scale v²), nats.
+pub(crate) fn entropy_of(v: &[f64], scale: f64) -> f64 {
+    softmax_entropy(&v.iter().map(|v: &f64| scale * v * v).collect::<Vec<_>>())
+}
+
 /// The entropy of softmax(v²), nats, at time t of (6) from zero.
 pub fn at_time(mu: &[f64], t: f64) -> f64 {
     softmax_entropy(&mu.iter().map(|mu: &f64| (mu * (-log_inverse_gap(*mu, t)).exp_m1()).powi(2)).collect::<Vec<_>>())
@@ -48,8 +53,8 @@ pub fn at_time(mu: &[f64], t: f64) -> f64 {
 ///
 /// ```
 /// use attnlab_joma::theory::attention_entropy::dip;
-/// let found = dip(&[3.0, 2.0, 1.0])?;
-/// assert!(found.least < 0.2 * found.end && found.time > 0.1 && found.time < 1.0);
+/// let dip = dip(&[3.0, 2.0, 1.0])?;
+/// assert!(dip.least < 0.2 * dip.end && dip.time > 0.1 && dip.time < 1.0);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn dip(mu: &[f64]) -> Result<Dip> {
@@ -62,8 +67,7 @@ pub fn dip(mu: &[f64]) -> Result<Dip> {
     let points = (0..=LOOKS).map(|i| (f64::from(i), entropy(f64::from(i))));
     let (lowest, _) = points.fold((0.0, f64::INFINITY), |m, x| if x.1 < m.1 { x } else { m });
     let place = golden(&entropy, (lowest - 1.0).max(0.0), (lowest + 1.0).min(f64::from(LOOKS)));
-    let squares: Vec<f64> = mu.iter().map(|mu| mu * mu).collect();
-    Ok(Dip { least: entropy(place), time: time(place), end: softmax_entropy(&squares) })
+    Ok(Dip { least: entropy(place), time: time(place), end: entropy_of(mu, 1.0) })
 }
 
 /// The place of the minimum of a function with one minimum in [a, b].

@@ -198,9 +198,9 @@ mod tests {
     /// mpmath.findroot of the derivative in mu; value at the root.
     #[test]
     fn the_largest_remainder() {
-        let at = |mu: f64| remainder(0.0, mu);
-        assert!((at(1.8722) - 0.864_325).abs() < 1e-5);
-        let most = (0..4000).map(|i| at(f64::from(i) * 2e-3)).fold(0.0, f64::max);
+        let limit = |mu: f64| remainder(0.0, mu);
+        assert!((limit(1.8722) - 0.864_325).abs() < 1e-5);
+        let most = (0..4000).map(|i| limit(f64::from(i) * 2e-3)).fold(0.0, f64::max);
         assert!(most <= LARGEST_REMAINDER && most > LARGEST_REMAINDER - 2e-6, "{most}");
     }
 

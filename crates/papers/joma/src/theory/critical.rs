@@ -242,12 +242,12 @@ mod tests {
             assert!(norm(&rate) < 1e-11 && bias.abs() < 1e-12, "{rate:?} {bias}");
             let h = 1e-5 * length;
             for axis in 0..2 {
-                let at = |h: f64| {
+                let rate = |h: f64| {
                     let mut v = mu;
                     v[axis] += h;
                     p.field(&v, p.bias()).0[axis]
                 };
-                let slope = (at(h) - at(-h)) / (2.0 * h);
+                let slope = (rate(h) - rate(-h)) / (2.0 * h);
                 let b = p.betas();
                 let radial = if axis == 0 { b.two * length * length } else { 0.0 };
                 assert!((slope + b.one + radial).abs() < 1e-6 * b.one, "{slope} {b:?}");
@@ -255,8 +255,8 @@ mod tests {
         }
         let p = point(1.0);
         let h = 1e-5;
-        let at = |h: f64| p.field_printed(&[1.0 + h, 0.0], p.minus).0[0];
-        let slope = (at(h) - at(-h)) / (2.0 * h);
+        let rate = |h: f64| p.field_printed(&[1.0 + h, 0.0], p.minus).0[0];
+        let slope = (rate(h) - rate(-h)) / (2.0 * h);
         let b = p.betas_printed();
         // -(β_1 + β_2) = 5.612 > 0: the printed field leaves this point.
         assert!((slope - 5.612).abs() < 1e-3 && (slope + b.one + b.two).abs() < 1e-5);

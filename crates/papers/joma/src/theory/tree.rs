@@ -16,6 +16,7 @@
 //! correlation: from (101) on it writes $(1 + p_{k|0})/2$ for $p_{k|0}$.
 
 use attnlab_core::error::{self, Error, Result, require, require_shape};
+use std::ops::Range;
 
 /// Largest distance of a sum of probabilities from one: rounding.
 const SUM: f64 = 1e-9;
@@ -84,13 +85,7 @@ impl Tree {
         let allowed = format!("must be from 1 to where branches^{} is 2^23", depth - 1);
         require(branches > 0 && leaves.is_some_and(|n| n <= 1 << 23), "branches", branches, allowed)?;
         let mut parents = vec![Parent::Class { zero }];
-        let mut layer = 0..1;
-        for _ in 1..depth {
-            for index in layer.clone() {
-                parents.extend((0..branches).map(|_| Parent::Latent { index, rho }));
-            }
-            layer = layer.end..parents.len();
-        }
+        grow(&mut parents, depth, branches, rho);
         Tree::new(classes, parents)
     }
 
@@ -176,6 +171,19 @@ impl Tree {
     pub fn cooccurrence(&self, l: usize, m: usize) -> Result<f64> {
         Ok(self.probability(&[(l, true), (m, true)])? / self.probability(&[(m, true)])?)
     }
+}
+
+/// Adds `branches` children to every variable, and so on to theirs, until there are `depth` layers; every edge has the
+/// correlation ρ. Returns the places of the leaves.
+pub(crate) fn grow(parents: &mut Vec<Parent>, depth: u32, branches: usize, rho: f64) -> Range<usize> {
+    let mut layer = 0..parents.len();
+    for _ in 1..depth {
+        for index in layer.clone() {
+            parents.extend((0..branches).map(|_| Parent::Latent { index, rho }));
+        }
+        layer = layer.end..parents.len();
+    }
+    layer
 }
 
 /// The probability of Theorem 5 as derived: $\rho_0 = 2 p_{\cdot|0}^\top p_0 - 1$. `depth` is L, `ancestor_height` H, from

@@ -227,8 +227,8 @@ impl Claim for LocalMinimum {
         let there = training.excess(&point);
         let zero = training.excess(&LsaWeights::zeros(d));
         if scaled.abs() <= RESOLUTION {
-            let seen = witness! { "scaled_curvature" => scaled };
-            return Ok(Outcome::uninformative("the least curvature is not told from 0", seen));
+            let witness = witness! { "scaled_curvature" => scaled };
+            return Ok(Outcome::uninformative("the least curvature is not told from 0", witness));
         }
         let mut witness = witness! {
             "scaled_curvature_at_the_point" => scaled, "loss_gap_at_the_point" => there,

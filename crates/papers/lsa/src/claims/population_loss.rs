@@ -6,7 +6,6 @@ use crate::quantities::{CONTEXT, DIM, PROMPTS, SCALE, TRAINING_NOISE};
 use crate::theory::{LsaWeights, Pretraining};
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::{Linear, SingleHead};
-use ndarray::s;
 
 /// L(θ) at dense weights is what the closed form says.
 #[derive(Default, Serialize, Deserialize)]
@@ -83,6 +82,6 @@ impl PopulationLoss {
 
 /// xᵀBᵀx ⟨x, v⟩: N times what the query's own x xᵀ adds to the prediction.
 fn of_query(x: &ndarray::Array1<f64>, weights: &LsaWeights, training: &Pretraining) -> f64 {
-    let x = training.covariance().axes().t().dot(&x.slice(s![..]));
+    let x = training.covariance().axes().t().dot(x);
     x.dot(&weights.b.t().dot(&x)) * x.dot(&weights.v)
 }

@@ -23,13 +23,13 @@ pub struct Empirical {
 
 #[derive(Clone, Debug)]
 enum Form {
-    Prompts(Vec<Seen>),
+    Prompts(Vec<PromptMoments>),
     Moments(FeatureMoments),
 }
 
 /// The part of a prompt that the loss keeps.
 #[derive(Clone, Debug)]
-struct Seen {
+struct PromptMoments {
     gram: Array2<f64>,
     query: Array1<f64>,
     answer: f64,
@@ -56,14 +56,14 @@ impl Empirical {
     /// ```
     pub fn new<'a>(prompts: impl IntoIterator<Item = (&'a Array2<f64>, f64)>) -> Result<Self> {
         let plain = Empirical::plain(prompts)?;
-        let Form::Prompts(seen) = &plain.form else { return Ok(plain) };
+        let Form::Prompts(prompts) = &plain.form else { return Ok(plain) };
         // A gradient from the prompts takes four products of G or K and a vector each.
         let features = features(plain.dim) as f64;
-        let direct = seen.len() as f64 * 4.0 * (plain.dim as f64 + 1.0).powi(2);
+        let direct = prompts.len() as f64 * 4.0 * (plain.dim as f64 + 1.0).powi(2);
         if features * features >= direct {
             return Ok(plain);
         }
-        Ok(Empirical { dim: plain.dim, form: Form::Moments(FeatureMoments::summed(plain.dim, seen)) })
+        Ok(Empirical { dim: plain.dim, form: Form::Moments(FeatureMoments::summed(plain.dim, prompts)) })
     }
 
     /// The loss over `count` prompts drawn from the law of `training`.
@@ -82,19 +82,19 @@ impl Empirical {
     /// # Errors
     /// As [`Empirical::new`].
     pub fn plain<'a>(prompts: impl IntoIterator<Item = (&'a Array2<f64>, f64)>) -> Result<Self> {
-        let mut seen: Vec<Seen> = vec![];
+        let mut moments: Vec<PromptMoments> = vec![];
         for (tokens, answer) in prompts {
             let (rows, columns) = tokens.dim();
-            let like = seen.first().map_or(rows, |s| s.gram.nrows());
+            let like = moments.first().map_or(rows, |s| s.gram.nrows());
             let expected = "(d+1, N+1) with d, N >= 1 and the d of the other prompts";
             require_shape(rows >= 2 && columns >= 2 && rows == like, "prompt", tokens.dim(), expected)?;
             let query = tokens.slice(s![..rows - 1, columns - 1]).to_owned();
             let gram = tokens.dot(&tokens.t()) / (columns - 1) as f64;
-            seen.push(Seen { gram, query, answer });
+            moments.push(PromptMoments { gram, query, answer });
         }
-        match seen.first() {
+        match moments.first() {
             None => Err(Error::invalid("prompts", 0, "must be at least one")),
-            Some(first) => Ok(Empirical { dim: first.query.len(), form: Form::Prompts(seen) }),
+            Some(first) => Ok(Empirical { dim: first.query.len(), form: Form::Prompts(moments) }),
         }
     }
 
@@ -117,14 +117,14 @@ impl Empirical {
         };
         let d = self.dim;
         let mut sum = LsaWeights::zeros(d);
-        for seen in prompts {
-            let Terms { gkx, gp, error } = seen.terms(weights);
+        for prompt in prompts {
+            let Terms { gkx, gp, error } = prompt.terms(weights);
             let error = error / prompts.len() as f64;
             sum.u += error * gkx[d];
             sum.v.scaled_add(error, &gkx.slice(s![..d]));
-            sum.c.scaled_add(error * gp[d], &seen.query);
+            sum.c.scaled_add(error * gp[d], &prompt.query);
             for (mut row, g) in sum.b.rows_mut().into_iter().zip(&gp) {
-                row.scaled_add(error * g, &seen.query);
+                row.scaled_add(error * g, &prompt.query);
             }
         }
         sum
@@ -138,7 +138,7 @@ struct Terms {
     error: f64,
 }
 
-impl Seen {
+impl PromptMoments {
     fn terms(&self, weights: &LsaWeights) -> Terms {
         let (p, k) = bilinear(weights);
         let kx = k.dot(&self.query);
@@ -183,19 +183,19 @@ struct FeatureMoments {
 const BLOCK: usize = 256;
 
 impl FeatureMoments {
-    fn summed(d: usize, prompts: &[Seen]) -> Self {
+    fn summed(d: usize, prompts: &[PromptMoments]) -> Self {
         let size = features(d);
         let mut second = Array2::zeros((size, size));
         let mut with_answer = Array1::zeros(size);
         let mut square = 0.0;
         for block in prompts.chunks(BLOCK) {
             let mut columns = Array2::zeros((size, block.len()));
-            for (mut column, seen) in columns.columns_mut().into_iter().zip(block) {
+            for (mut column, prompt) in columns.columns_mut().into_iter().zip(block) {
                 for (slot, (i, j, k)) in column.iter_mut().zip(places(d)) {
-                    *slot = seen.gram[[i, j]] * seen.query[k];
+                    *slot = prompt.gram[[i, j]] * prompt.query[k];
                 }
-                with_answer.scaled_add(seen.answer, &column);
-                square += seen.answer * seen.answer;
+                with_answer.scaled_add(prompt.answer, &column);
+                square += prompt.answer * prompt.answer;
             }
             second += &product(columns.view(), columns.t());
         }

@@ -159,8 +159,8 @@ pub struct Arrival {
 /// use ndarray::Array2;
 /// let training = Pretraining::new(Covariance::diagonal(&[1.0, 0.5])?, 10, 0.0)?;
 /// let start = LsaWeights::theorem(0.1, Array2::eye(2).view())?;
-/// let found = arrival(&training, &start, 1e-8, 1e4)?;
-/// assert!(found.time.is_some_and(|t| t < 1e3));
+/// let end = arrival(&training, &start, 1e-8, 1e4)?;
+/// assert!(end.time.is_some_and(|t| t < 1e3));
 /// // Weights 0 are a saddle: nothing moves.
 /// assert_eq!(arrival(&training, &LsaWeights::zeros(2), 1e-8, 1e4)?.time, None);
 /// # Ok::<(), attnlab_core::Error>(())

@@ -43,7 +43,10 @@ impl Pretraining {
         to.c.assign(&transposed_times(to.b.view(), &weights.v));
         to.b *= weights.u;
         if let Some(even) = Even::new(self, weights) {
-            even.add_gradient(&mut to);
+            even.add_alpha_square(&mut to);
+            even.add_cross(&mut to);
+            even.add_beta_square(&mut to);
+            even.add_to_b(&mut to);
         }
     }
 
@@ -211,13 +214,6 @@ impl<'a> Even<'a> {
             + 8.0 * self.sz.dot(&lsz))
             / (n * n);
         0.5 * alpha_square + self.alpha.dot(&self.m) + 0.5 * beta_square
-    }
-
-    fn add_gradient(&self, to: &mut Slope) {
-        self.add_alpha_square(to);
-        self.add_cross(to);
-        self.add_beta_square(to);
-        self.add_to_b(to);
     }
 
     /// Of ½ E αᵀΛα, without that by B.

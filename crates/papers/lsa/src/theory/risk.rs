@@ -234,11 +234,11 @@ fn best_linear(test: &Covariance, moments: &LabelMoments) -> (Array1<f64>, f64) 
 /// let training = Pretraining::new(Covariance::diagonal(&[1.0, 2.0])?, 5, 0.0)?;
 /// let test = training.covariance();
 /// let moments = Target::Linear { task: array![1.0, -1.0] }.moments(test, 0.1);
-/// let found = risk(&training, test, &moments, Some(10));
+/// let expected = risk(&training, test, &moments, Some(10));
 /// // By hand: Γ = diag(1.8, 3), (Γ⁻¹Λ - I)a = (-4/9, 1/3), and Σ = diag(4.1, 10.2) off-diagonal -2.
-/// assert!((found.bias - (16.0 / 81.0 + 2.0 / 9.0)).abs() < 1e-14);
-/// assert!((found.variance - (4.1 / 3.24 + 2.0 * 10.2 / 9.0) / 10.0).abs() < 1e-14);
-/// assert!((found.best - 0.1).abs() < 1e-14);
+/// assert!((expected.bias - (16.0 / 81.0 + 2.0 / 9.0)).abs() < 1e-14);
+/// assert!((expected.variance - (4.1 / 3.24 + 2.0 * 10.2 / 9.0) / 10.0).abs() < 1e-14);
+/// assert!((expected.best - 0.1).abs() < 1e-14);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn risk(training: &Pretraining, test: &Covariance, moments: &LabelMoments, examples: Option<usize>) -> Risk {
@@ -264,16 +264,16 @@ pub struct Law<'a> {
 /// let (examples, query) = (training.covariance(), Covariance::diagonal(&[4.0, 0.5])?);
 /// let target = Target::Linear { task: array![1.0, -1.0] };
 /// let (m, q) = (target.moments(examples, 0.1), target.moments(&query, 0.1));
-/// let found = risk_at_query(
+/// let expected = risk_at_query(
 ///     &training,
 ///     Law { covariance: examples, moments: &m },
 ///     Law { covariance: &query, moments: &q },
 ///     Some(10),
 /// );
 /// // By hand: the numbers of `risk`, with the axes weighted 4 and 1/2 instead of 1 and 2.
-/// assert!((found.bias - (4.0 * 16.0 / 81.0 + 0.5 / 9.0)).abs() < 1e-14);
-/// assert!((found.variance - (4.0 * 4.1 / 3.24 + 0.5 * 10.2 / 9.0) / 10.0).abs() < 1e-14);
-/// assert!((found.best - 0.1).abs() < 1e-14);
+/// assert!((expected.bias - (4.0 * 16.0 / 81.0 + 0.5 / 9.0)).abs() < 1e-14);
+/// assert!((expected.variance - (4.0 * 4.1 / 3.24 + 0.5 * 10.2 / 9.0) / 10.0).abs() < 1e-14);
+/// assert!((expected.best - 0.1).abs() < 1e-14);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn risk_at_query(training: &Pretraining, examples: Law, query: Law, count: Option<usize>) -> Risk {

@@ -91,8 +91,8 @@ impl LsaWeights {
         let d = self.dim();
         let (x, y) = (examples.slice(s![..d, ..]), examples.row(d));
         // (v, u)ᵀE, then over the examples (v, u)ᵀEEᵀ(B; cᵀ).
-        let seen = x.t().dot(&self.v) + &(&y * self.u);
-        let over = self.b.t().dot(&x.dot(&seen)) + &(&self.c * y.dot(&seen));
+        let scores = x.t().dot(&self.v) + &(&y * self.u);
+        let over = self.b.t().dot(&x.dot(&scores)) + &(&self.c * y.dot(&scores));
         let prediction = |q: ArrayView1<f64>| (over.dot(&q) + self.v.dot(&q) * q.dot(&self.b.dot(&q))) / rho;
         queries.columns().into_iter().map(prediction).collect()
     }

@@ -118,18 +118,18 @@ impl Claim for Retrieval {
         let separations = separations(patterns);
         let mut fixed_points = BTreeMap::new();
         let mut case = |(i, query): (usize, ArrayView1<f64>)| {
-            let own = if of_itself { i } else { least_bound(patterns, &separations, query, length) };
-            let least = params.get(BETA) * (separations[own] - 2.0 * norm(&query - &patterns.column(own)) * length);
+            let index = if of_itself { i } else { least_bound(patterns, &separations, query, length) };
+            let least = params.get(BETA) * (separations[index] - 2.0 * norm(&query - &patterns.column(index)) * length);
             // The fixed point can only weaken the bound of Theorem 5, and takes d³ operations.
             if self.distance == Distance::UpdateToPattern && (patterns.ncols() as f64 - 1.0).ln() >= least {
-                let witness = witness! { "separation" => separations[own], "pattern" => own };
+                let witness = witness! { "separation" => separations[index], "pattern" => index };
                 return Ok(Outcome::uninformative(TOO_WEAK, witness));
             }
-            let fixed = match fixed_points.entry(own) {
+            let fixed = match fixed_points.entry(index) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(place) => place.insert(fixed_point_of_user(&memory, own, length)?),
+                Entry::Vacant(place) => place.insert(fixed_point_of_user(&memory, index, length)?),
             };
-            Ok(self.bounded(&memory, (own, fixed), query, length)?.noting("pattern", own))
+            Ok(self.bounded(&memory, (index, fixed), query, length)?.noting("pattern", index))
         };
         let cases = queries.columns().into_iter().enumerate().map(|query| match case(query) {
             Err(error @ Error::Diverged(_)) => Ok(Outcome::uninformative(error.to_string(), Witness::new())),
@@ -141,15 +141,15 @@ impl Claim for Retrieval {
 }
 
 /// Computes the fixed point that updates reach from a pattern, by Newton's method at the end.
-fn fixed_point(memory: &DenseMemory, own: usize) -> Result<Array1<f64>> {
-    Ok(memory.minima_from(memory.context().column(own).insert_axis(Axis(1)))?.minima[0].state.clone())
+fn fixed_point(memory: &DenseMemory, index: usize) -> Result<Array1<f64>> {
+    Ok(memory.minima_from(memory.context().column(index).insert_axis(Axis(1)))?.minima[0].state.clone())
 }
 
 /// Computes it by updates alone where they converge fast: Newton's method takes d³ operations.
 ///
 /// Steps that shrink by nine tenths at least leave an error of ten times the last one: 1e-12 M, of the 1e-11 M that count.
-fn fixed_point_of_user(memory: &DenseMemory, own: usize, length: f64) -> Result<Array1<f64>> {
-    let mut state = memory.context().column(own).to_owned();
+fn fixed_point_of_user(memory: &DenseMemory, index: usize, length: f64) -> Result<Array1<f64>> {
+    let mut state = memory.context().column(index).to_owned();
     let mut before = f64::INFINITY;
     for _ in 0..UPDATES {
         let next = memory.attend(state.view());
@@ -160,7 +160,7 @@ fn fixed_point_of_user(memory: &DenseMemory, own: usize, length: f64) -> Result<
         }
         before = moved;
     }
-    fixed_point(memory, own)
+    fixed_point(memory, index)
 }
 
 /// Computes the separation Δ_i = x_i·x_i − max x_i·x_j, j ≠ i, of every pattern.
@@ -185,15 +185,15 @@ impl Retrieval {
     fn bounded(
         &self,
         memory: &DenseMemory,
-        (own, fixed): (usize, &Array1<f64>),
+        (index, fixed): (usize, &Array1<f64>),
         query: ArrayView1<f64>,
         length: f64,
     ) -> Result<Outcome> {
         let (patterns, beta) = (memory.context(), memory.beta());
-        let (n, pattern) = (patterns.ncols(), patterns.column(own));
+        let (n, pattern) = (patterns.ncols(), patterns.column(index));
         let next = memory.attend(query);
         let overlap = |j| pattern.dot(&pattern) - pattern.dot(&patterns.column(j));
-        let separation = (0..n).filter(|j| *j != own).map(overlap).fold(f64::INFINITY, f64::min);
+        let separation = (0..n).filter(|j| *j != index).map(overlap).fold(f64::INFINITY, f64::min);
         let others = (n - 1) as f64;
         let off = norm(fixed - &pattern);
         let far = norm(&query - &pattern).max(off);

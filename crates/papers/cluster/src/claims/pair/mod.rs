@@ -114,13 +114,10 @@ pub(crate) fn place(params: &Params, rng: &mut Generator) -> Result<Option<Setti
     let mut masses = Array1::from_elem(n, 0.5 * (a + b));
     (masses[0], masses[1]) = (a, b);
     let total = masses.sum();
-    Ok(Some(Setting { state: with_time(to_state(tokens.view())), masses: masses / total, n, d }))
-}
-
-/// Adds the time 0 to a state of tokens.
-fn with_time(mut state: Vec<f64>) -> Vec<f64> {
+    let mut state = to_state(tokens.view());
+    // The time.
     state.push(0.0);
-    state
+    Ok(Some(Setting { state, masses: masses / total, n, d }))
 }
 
 impl Setting {

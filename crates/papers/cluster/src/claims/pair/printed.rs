@@ -21,11 +21,6 @@ pub struct Clock {
 impl Clock {
     /// As printed.
     pub const PRINTED: Self = Clock { power: 1.0 };
-
-    /// Computes the printed unit of time over that of the claim.
-    fn unit(&self, params: &Params) -> f64 {
-        ((1.0 - self.power) * params.get(BETA) * (1.0 - params.get(ANGLE).cos())).exp()
-    }
 }
 
 impl Claim for Clock {
@@ -53,7 +48,8 @@ impl Claim for Clock {
         let field = setting.field(&with_masses)?;
         // The statement compares as long as ρ ≤ 1 − ε; here until the angle is halved.
         let (start, end, s) = (params.get(ANGLE), 0.5 * params.get(ANGLE), params.get(RESCALED));
-        let unit = self.unit(params);
+        // The printed unit of time over that of the claim.
+        let unit = ((1.0 - self.power) * params.get(BETA) * (1.0 - start.cos())).exp();
         let over = |x: &[f64]| (angle(x, setting.n) - end).min(s - unit * printed_time(x));
         // In the unit of the present angle the pair is at half its angle before 1.
         let path = flow().watched(&field, &setting.state, &[10.0], Watch::until(&over))?;

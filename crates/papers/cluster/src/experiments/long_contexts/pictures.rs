@@ -12,11 +12,11 @@ const RATES: (f64, f64) = (10.0, 1e9);
 
 pub fn figures(settings: &LongContexts, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = cells(LongContexts::NAME, rows)?;
-    let own = Axis::linear("weight of a token for itself");
+    let weight = Axis::linear("weight of a token for itself");
     let panels = vec![
         equiangular(settings)?,
         rates(settings)?,
-        uniform(settings, &cells, "own", "uniform tokens: own weight", own)?,
+        uniform(settings, &cells, "own", "uniform tokens: own weight", weight)?,
         uniform(settings, &cells, "cosine", "uniform tokens: outputs", Axis::linear(COSINE))?,
     ];
     let LongContexts { rho, delta, trials, pairs, .. } = settings;

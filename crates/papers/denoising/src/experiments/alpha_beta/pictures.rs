@@ -72,8 +72,7 @@ fn landscape(settings: &DenoiseAlphaBeta, cell: &Sets, others: &[Sets]) -> Resul
     let least = places.map(|(i, j)| loss(i, j)).fold(f64::INFINITY, f64::min);
     let bar = Axis::log("mean squared error").from_to(least, HIGHEST * least);
     let cells = |fine: &[f64]| fine.iter().step_by(FINER).copied().collect::<Vec<_>>();
-    let at = |i: usize, j: usize| Cell::of(loss(FINER * i, FINER * j));
-    let heat = Heat::over(&cells(&betas), &cells(&alphas), bar.clone(), at);
+    let heat = Heat::over(&cells(&betas), &cells(&alphas), bar.clone(), |i, j| Cell::of(loss(FINER * i, FINER * j)));
     let fine = Heat::over(&betas, &alphas, bar, |i, j| Cell::of(loss(i, j)));
     let contour = fine.contour("", &MULTIPLES.map(|m| m * least)).as_relief();
     let trained = if cell.case == "sphere" { &settings.trained_sphere } else { &settings.trained_clusters };

@@ -41,41 +41,36 @@ impl DenoiseExcessRisk {
     }
 
     /// d and the noise of a task where it is not on an axis.
-    fn usual(&self, task: &str) -> Result<(usize, f64)> {
+    fn usual(&self, task: &str) -> (usize, f64) {
         match task {
-            "subspace" => Ok((self.subspace.dim, self.subspace.sigma_z2)),
-            "sphere" => Ok((self.sphere.dim, self.sphere.sigma_z2)),
-            _ => Err(Error::unknown("task", task, TASKS)),
+            "subspace" => (self.subspace.dim, self.subspace.sigma_z2),
+            _ => (self.sphere.dim, self.sphere.sigma_z2),
         }
     }
 
-    fn of_cell(&self, cell: &Params) -> Result<(Task, Attention, usize)> {
+    fn of_cell(&self, cell: &Params) -> (Task, Attention, usize) {
         let [n, dim, context] = [AMBIENT, DIM, CONTEXT].map(|quantity| cell.get(quantity));
         let sigma_z2 = cell.get(NOISE_VARIANCE);
-        Ok(match cell.get(TASK) {
-            "subspace" => {
-                let subspace = Subspace { dim, sigma_z2, ..self.subspace.clone() };
-                (subspace.task(n, context, Bases::Haar), Attention::Linear, subspace.epochs)
-            }
-            "sphere" => {
-                let sphere = Sphere { dim, sigma_z2, ..self.sphere.clone() };
-                (sphere.task(n, context), Attention::Softmax, sphere.epochs)
-            }
-            other => return Err(Error::unknown("task", other, TASKS)),
-        })
+        if cell.get(TASK) == "subspace" {
+            let subspace = Subspace { dim, sigma_z2, ..self.subspace.clone() };
+            (subspace.task(n, context, Bases::Haar), Attention::Linear, subspace.epochs)
+        } else {
+            let sphere = Sphere { dim, sigma_z2, ..self.sphere.clone() };
+            (sphere.task(n, context), Attention::Softmax, sphere.epochs)
+        }
     }
 }
 
 impl Experiment for DenoiseExcessRisk {
     fn validate(&self) -> Result<()> {
         self.training.validate()?;
-        self.cells()?.iter().try_for_each(|cell| self.of_cell(cell)?.0.problem.validate())
+        self.cells()?.iter().try_for_each(|cell| self.of_cell(cell).0.problem.validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         let mut cells = vec![];
         for task in &self.tasks {
-            let (dim, noise) = self.usual(task)?;
+            let (dim, noise) = self.usual(task);
             cells.extend(
                 iproduct!(&self.contexts, &self.noises)
                     .map(|(context, noise)| self.cell("context-noise", task, [self.ambient, dim, *context], *noise)),
@@ -91,7 +86,7 @@ impl Experiment for DenoiseExcessRisk {
     /// "trained" and "theorem": mean of ‖x̂ - f_opt‖² over the fresh prompts, that is the excess
     /// risk, of the trained layer and of the theorems' weights; "alpha", "beta", "drift" of the former.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let (task, attention, epochs) = self.of_cell(cell)?;
+        let (task, attention, epochs) = self.of_cell(cell);
         let n = task.problem.ambient;
         let set = |name: &str, count| {
             let draw = |i| task.draw(&streams.child(name, i));
@@ -113,22 +108,19 @@ impl Experiment for DenoiseExcessRisk {
             let gap = |(x, f): (ndarray::ArrayView1<f32>, &Array1<f64>)| distance2(x.mapv(f64::from).view(), f.view());
             Ok(answers.columns().into_iter().zip(&best).map(gap).sum::<f64>() / self.fresh as f64)
         };
-        let mut data = Map::new();
-        for (name, value) in [
+        let numbers = [
             ("trained", excess(&trained.weights)?),
             ("theorem", excess(&task.theorem().1)?),
             ("alpha", trained.weights.alpha()),
             ("beta", trained.weights.beta()),
             ("drift", trained.drift()),
-        ] {
-            data.insert(name.into(), store::number(value));
-        }
-        Ok(data)
+        ];
+        Ok(numbers.into_iter().map(|(name, value)| (name.to_string(), store::number(value))).collect())
     }
 
     fn memory(&self, cell: &Params) -> u64 {
         let prompts = self.training.train + self.training.test + self.fresh;
-        let attention = if cell.get(TASK) == "subspace" { Attention::Linear } else { Attention::Softmax };
+        let (_, attention, _) = self.of_cell(cell);
         Prompts::<f32>::bytes(cell.get(AMBIENT), cell.get(CONTEXT), prompts, &[attention])
     }
 

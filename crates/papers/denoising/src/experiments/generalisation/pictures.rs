@@ -109,8 +109,8 @@ fn stuck(cells: &[&[Row]]) -> Result<usize> {
 fn tested(row: &Row, context: usize, dim: usize) -> Result<f64> {
     let entries = row.data.get("tested").and_then(|v| v.as_array());
     let loss = entries.into_iter().flatten().find_map(|entry| {
-        let at = |i: usize| entry.get(i)?.as_u64();
-        let here = at(0) == Some(context as u64) && at(1) == Some(dim as u64);
+        let size = |i: usize| entry.get(i)?.as_u64();
+        let here = size(0) == Some(context as u64) && size(1) == Some(dim as u64);
         here.then(|| as_number(entry.get(2)?)).flatten()
     });
     loss.ok_or_else(|| Error::Content {

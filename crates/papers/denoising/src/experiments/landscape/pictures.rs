@@ -36,10 +36,10 @@ fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
         let name = format!("*σ*_{{Z}}^{{2}} = {sigma_z2}, *β* = {}", rounded(settings.beta / sigma_z2));
         let paths = (1..=settings.queries).map(|i| plane(row, &format!("path_{i}"))).collect::<Result<Vec<_>>>()?;
         let queries = Series::marks("queries", QUERY, Marker::Triangle, plane(row, "query")?);
-        let mut one = ground(settings, row, format!("{name}: one step"))?
+        let mut first = ground(settings, row, format!("{name}: one step"))?
             .with(Series::marks("Bayes optimum", 2, Marker::Diamond, plane(row, "bayes")?))
             .with(queries.clone());
-        one.arrows.push(Arrows {
+        first.arrows.push(Arrows {
             label: "one step (8)".into(),
             colour: QUERY,
             shafts: paths.iter().map(|p| ((p[0].x, p[0].y), (p[1].x, p[1].y))).collect(),
@@ -54,7 +54,7 @@ fn landscapes(settings: &DenoiseLandscape, rows: &[Row]) -> Result<Figure> {
                 vec![last],
             ));
         }
-        panels.extend([one, many.with(queries)]);
+        panels.extend([first, many.with(queries)]);
         notes.push(note(row, sigma_z2)?);
     }
     let law = match settings.task.as_str() {

@@ -4,7 +4,7 @@ use crate::PAPERS;
 use crate::experiments::tasks::{Baseline, Bases, ClusterTask, Data, Sphere, Subspace, Task, Training};
 use crate::quantities::cell::{AMBIENT, CONTEXT, EPOCHS, TASK, TASKS, VARIANT, VARIANTS};
 use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::{Attention, Form, History, Prompts, Weights, train};
+use attnlab_theory::dynamics::{Attention, Form, History, Prompts, Weights, loss, train};
 
 mod pictures;
 
@@ -38,28 +38,18 @@ settings! {
 }
 
 impl DenoiseTraining {
-    fn variant(&self, name: &str) -> Result<&Variant> {
-        match name {
-            "code" => Ok(&self.code),
-            "text" => Ok(&self.text),
-            _ => Err(Error::unknown("variant", name, VARIANTS)),
-        }
+    fn variant(&self, name: &str) -> &Variant {
+        if name == "code" { &self.code } else { &self.text }
     }
 
-    fn task(&self, name: &str, variant: &Variant) -> Result<(Task, usize)> {
+    /// The task and its number of epochs.
+    fn task(&self, name: &str, variant: &Variant) -> (Task, usize) {
         let (n, context) = (self.ambient, variant.context);
-        Ok(match name {
+        match name {
             "subspace" => (self.subspace.task(n, context, variant.bases), self.subspace.epochs),
             "sphere" => (self.sphere.task(n, context), self.sphere.epochs),
-            "clusters" => (self.clusters.task(n, context), self.clusters.epochs),
-            _ => return Err(Error::unknown("task", name, TASKS)),
-        })
-    }
-
-    fn of_cell(&self, cell: &Params) -> Result<(Task, usize, &Variant)> {
-        let variant = self.variant(cell.get(VARIANT))?;
-        let (task, epochs) = self.task(cell.get(TASK), variant)?;
-        Ok((task, epochs, variant))
+            _ => (self.clusters.task(n, context), self.clusters.epochs),
+        }
     }
 }
 
@@ -68,18 +58,18 @@ impl Experiment for DenoiseTraining {
         self.training.validate()?;
         Form::parse(&self.form)?;
         iproduct!(&self.variants, &self.tasks)
-            .try_for_each(|(variant, task)| self.task(task, self.variant(variant)?)?.0.problem.validate())
+            .try_for_each(|(variant, task)| self.task(task, self.variant(variant)).0.problem.validate())
     }
 
     fn cells(&self) -> Result<Vec<Params>> {
         let cell = |(name, task): (&String, &String)| {
-            let variant = self.variant(name)?;
-            let (_, epochs) = self.task(task, variant)?;
+            let variant = self.variant(name);
+            let (_, epochs) = self.task(task, variant);
             let words = [VARIANT.is(name.as_str()), TASK.is(task.as_str())];
             let sizes = [AMBIENT.is(self.ambient), CONTEXT.is(variant.context), EPOCHS.is(epochs)];
-            Ok(Params::from_iter(words.into_iter().chain(sizes)))
+            Params::from_iter(words.into_iter().chain(sizes))
         };
-        iproduct!(&self.variants, &self.tasks).map(cell).collect()
+        Ok(iproduct!(&self.variants, &self.tasks).map(cell).collect())
     }
 
     /// For linear and softmax attention A: the series "A.train" and "A.test" (loss per component at
@@ -87,7 +77,8 @@ impl Experiment for DenoiseTraining {
     /// "A.start_kq" and "A.start_pv", and the numbers "A.alpha", "A.beta" (means of the diagonals),
     /// "A.drift". For every baseline "baseline.NAME": its loss on the training and the test prompts.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let (task, epochs, variant) = self.of_cell(cell)?;
+        let variant = self.variant(cell.get(VARIANT));
+        let (task, epochs) = self.task(cell.get(TASK), variant);
         let source = if variant.shared_data { streams.of_trial(0) } else { streams.clone() };
         let set = |name, count| task.data(name, count, &Attention::ALL, &source);
         let sets = [set("train", self.training.train)?, set("test", self.training.test)?];
@@ -124,7 +115,8 @@ fn baselines(task: &Task, sets: &[Data; 2]) -> Map<String, Value> {
         let losses = [sets[0].losses[i], sets[1].losses[i]];
         data.insert(format!("baseline.{}", baseline.name()), store::series(&losses));
     }
-    let theorem: Vec<f64> = sets.iter().filter_map(|d| task.theorem_loss(d)).collect();
+    let (attention, weights) = task.theorem();
+    let theorem: Vec<f64> = sets.iter().filter_map(|set| loss(attention, &set.prompts, &weights).ok()).collect();
     data.insert("baseline.theorem".into(), store::series(&theorem));
     data
 }

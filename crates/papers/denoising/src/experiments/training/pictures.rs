@@ -62,7 +62,7 @@ fn losses(settings: &DenoiseTraining, variant: &str, cells: &[&[Row]]) -> Result
         panels.push(panel);
     }
     let what = whose(variant);
-    let setting = settings.variant(variant)?;
+    let setting = settings.variant(variant);
     let data = if setting.shared_data { "all seeds train on one data set" } else { "every seed has its own data" };
     let stuck = match stuck.as_slice() {
         [] => format!("No run ends more than {:.0} % above", (STUCK - 1.0) * 100.0),

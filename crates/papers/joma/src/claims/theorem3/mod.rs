@@ -116,12 +116,12 @@ fn derivative<const N: usize, const M: usize>(
     axis: usize,
     h: f64,
 ) -> [f64; M] {
-    let at = |i: f64| {
+    let shifted = |i: f64| {
         let mut x = x;
         x[axis] += i * h;
         rate(x)
     };
-    let (a, b, c, d) = (at(1.0), at(-1.0), at(2.0), at(-2.0));
+    let (a, b, c, d) = (shifted(1.0), shifted(-1.0), shifted(2.0), shifted(-2.0));
     std::array::from_fn(|i| (8.0 * (a[i] - b[i]) - (c[i] - d[i])) / (12.0 * h))
 }
 

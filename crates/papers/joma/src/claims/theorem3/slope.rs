@@ -32,8 +32,7 @@ impl Claim for Slope {
         let x: f64 = rng.random_range(-END..END);
         let y = law.theta1((0.0, 1.0), x);
         let h = STEP * y.min(1.0 - y);
-        let g = |i: f64| critical::g(&law, y + i * h);
-        let slope = (8.0 * (g(1.0) - g(-1.0)) - (g(2.0) - g(-2.0))) / (12.0 * h);
+        let slope = five_points(|i| critical::g(&law, y + i * h), h);
         let density = if self.by_x { 1.0 } else { law.density(x) };
         let said = (1.0 + self.change) * y / density;
         let witness = witness! {

@@ -22,8 +22,7 @@ impl Claim for Derivative {
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let drawn = Drawn::new(streams);
         let (r, mu) = (-(-drawn.gap).exp_m1(), drawn.mu[0]);
-        let f = |i: f64| time_to(r, mu + i * STEP);
-        let slope = (8.0 * (f(1.0) - f(-1.0)) - (f(2.0) - f(-2.0))) / (12.0 * STEP);
+        let slope = five_points(|i| time_to(r, mu + i * STEP), STEP);
         let said = (1.0 + self.change) * zeta(r, mu) - mu * time_to(r, mu);
         let witness = witness! { "r" => r, "mu" => mu, "by_differences" => slope, "said" => said };
         Ok(Outcome::equal(slope, said, TOLERANCE, witness))

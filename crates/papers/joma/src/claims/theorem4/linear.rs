@@ -2,6 +2,7 @@
 
 use super::{GAP, INTEGRATOR, MU, TOLERANCE, generator, log_uniform};
 use crate::claims::setting::*;
+use crate::dynamics::ByRate;
 use crate::theory::convergence::linear_time;
 
 /// Range of the logits at the start.
@@ -16,24 +17,6 @@ pub struct Theorem4Linear {
     change: f64,
 }
 
-/// The field (μ - v) z and (μ - v) v of two components, by ℓ = ln(1/δ) and z: with no use of the invariant.
-struct Joint([f64; 2]);
-
-impl VectorField for Joint {
-    fn dim(&self) -> usize {
-        4
-    }
-
-    fn rate(&self, x: &[f64], out: &mut [f64]) {
-        for (i, mu) in self.0.iter().enumerate() {
-            let (l, z) = (x[2 * i], x[2 * i + 1]);
-            // δ̇ = -v̇/μ = -δ z; ż = (μ - v) v = μ² δ (1 - δ).
-            let gap = (-l).exp();
-            (out[2 * i], out[2 * i + 1]) = (z, mu * mu * gap * (1.0 - gap));
-        }
-    }
-}
-
 impl Claim for Theorem4Linear {
     from_sheet!("joma.theorem4_linear", trials = 40);
 
@@ -42,12 +25,21 @@ impl Claim for Theorem4Linear {
         let mu = [log_uniform(MU, rng), log_uniform(MU, rng)];
         let z0 = [log_uniform(LOGIT, rng), log_uniform(LOGIT, rng)];
         let gap = log_uniform(GAP, rng);
+        // The field (μ - v) z and (μ - v) v of two components, by ℓ = ln(1/δ) and z: with no use of the invariant.
+        let field = ByRate(4, |x: &[f64], out: &mut [f64]| {
+            for (i, mu) in mu.iter().enumerate() {
+                let (l, z) = (x[2 * i], x[2 * i + 1]);
+                // δ̇ = -v̇/μ = -δ z; ż = (μ - v) v = μ² δ (1 - δ).
+                let gap = (-l).exp();
+                (out[2 * i], out[2 * i + 1]) = (z, mu * mu * gap * (1.0 - gap));
+            }
+        });
         let start = [0.0, z0[0], 0.0, z0[1]];
         let event = |x: &[f64]| gap - x[2];
         // ln(1/δ) grows at least at the rate z(0).
         let until = [1.01 * gap / z0[1]];
         let path =
-            Flow::new(Method::Tsit45).within(INTEGRATOR).watched(&Joint(mu), &start, &until, Watch::until(&event))?;
+            Flow::new(Method::Tsit45).within(INTEGRATOR).watched(&field, &start, &until, Watch::until(&event))?;
         let Some((t, x)) = path.event else { return Err(Error::not_converged("the gap was not reached")) };
         let rate = |i: usize| match self.exp {
             true => (0.5 * mu[i] * mu[i]).exp(),

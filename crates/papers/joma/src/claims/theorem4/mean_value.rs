@@ -27,9 +27,9 @@ const POINTS: u32 = 200;
 
 /// A root of f in [a, b]: the first sign change on a grid, by bisection.
 fn root(f: impl Fn(f64) -> f64, a: f64, b: f64) -> Option<f64> {
-    let at = |i: u32| a + (b - a) * f64::from(i) / f64::from(POINTS);
-    let first = (0..POINTS).find(|i| f(at(*i)) * f(at(i + 1)) <= 0.0)?;
-    let (low, high) = (at(first), at(first + 1));
+    let point = |i: u32| a + (b - a) * f64::from(i) / f64::from(POINTS);
+    let first = (0..POINTS).find(|i| f(point(*i)) * f(point(i + 1)) <= 0.0)?;
+    let (low, high) = (point(first), point(first + 1));
     let rises = f(high) > f(low);
     Some(bisect((low, high), 60, |x| (f(x) > 0.0) != rises))
 }

@@ -90,6 +90,17 @@ impl Moment {
         Outcome::at_most(value, bound, TOLERANCE, witness)
     }
 
+    /// The outcome of a quantity with the best constant: at most `bound` here, where it is not negative, and as `most` next
+    /// to attained near the supremum.
+    fn sharp(&self, name: &str, value: f64, most: f64, bound: f64) -> Outcome {
+        let mut witness = self.witness();
+        witness.insert(name.into(), value.into());
+        witness.insert(format!("{name}_near_the_supremum"), most.into());
+        // Each by itself: `max` passes over a NaN.
+        let bounded = value >= -TOLERANCE && value <= bound && most <= bound;
+        Outcome::Event { holds: bounded && most >= bound - ATTAINED, witness }
+    }
+
     /// Λ of (7), with e^{p μ²} for its exponentials.
     fn big_lambda(&self, p: f64) -> f64 {
         let [j, k] = self.mu.map(|mu| (p * mu * mu).exp());

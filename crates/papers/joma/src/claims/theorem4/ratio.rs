@@ -1,6 +1,6 @@
 //! Eq. (7): the ratio of convergence of two components.
 
-use super::{ATTAINED, Drawn, Moment, PRINTED_LAMBDA, TRIALS, near_the_supremum};
+use super::{Drawn, Moment, PRINTED_LAMBDA, TRIALS, near_the_supremum};
 use crate::claims::setting::*;
 use crate::theory::convergence::LARGEST_REMAINDER;
 
@@ -21,9 +21,9 @@ impl Ratio {
     pub const SHARP: Self = Ratio { printed: false, bound: LARGEST_REMAINDER, exponent: 0.5 };
 
     /// λ_jk of (7).
-    fn lambda(&self, seen: &Moment) -> f64 {
-        let ([_, k], [_, l_k]) = (seen.mu, seen.gaps);
-        seen.big_lambda(self.exponent) * l_k / (0.5 * k * k).exp()
+    fn lambda(&self, moment: &Moment) -> f64 {
+        let ([_, k], [_, l_k]) = (moment.mu, moment.gaps);
+        moment.big_lambda(self.exponent) * l_k / (0.5 * k * k).exp()
     }
 }
 
@@ -35,18 +35,12 @@ impl Claim for Ratio {
     );
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
-        let seen = Drawn::new(streams).moment()?;
-        let lambda = self.lambda(&seen).abs();
+        let moment = Drawn::new(streams).moment()?;
+        let lambda = self.lambda(&moment).abs();
         if self.printed {
-            return Ok(seen.at_most("lambda", lambda, self.bound));
+            return Ok(moment.at_most("lambda", lambda, self.bound));
         }
-        // The best constant: a bound here, and next to attained there.
         let most = self.lambda(&near_the_supremum(streams).moment()?);
-        let mut witness = seen.witness();
-        witness.insert("lambda".into(), lambda.into());
-        witness.insert("lambda_near_the_supremum".into(), most.into());
-        // Each by itself: `max` passes over a NaN.
-        let bounded = lambda <= self.bound && most <= self.bound;
-        Ok(Outcome::Event { holds: bounded && most >= self.bound - ATTAINED, witness })
+        Ok(moment.sharp("lambda", lambda, most, self.bound))
     }
 }

@@ -1,6 +1,6 @@
 //! Eq. (88) and the text after it: F is a logarithm up to a bounded remainder.
 
-use super::{ATTAINED, Drawn, Moment, TOLERANCE, TRIALS, near_the_supremum};
+use super::{Drawn, Moment, TOLERANCE, TRIALS, near_the_supremum};
 use crate::claims::setting::*;
 use crate::theory::convergence::LARGEST_REMAINDER;
 
@@ -33,19 +33,9 @@ impl Remainder {
     pub const TEXT: Self = Remainder { claim: Form::Text, exponent: -1.0, bound: PRINTED };
 
     /// The remainder of component i, which converges as far as the moment says.
-    fn rest(&self, seen: &Moment, i: usize) -> f64 {
-        let mu = seen.mu[i];
-        seen.t - (self.exponent * mu * mu).exp() * seen.gaps[i]
-    }
-
-    /// The outcome of the best constant: a bound here, and next to attained there.
-    fn sharp(&self, seen: &Moment, rest: f64, streams: &Streams) -> Result<Outcome> {
-        let most = self.rest(&near_the_supremum(streams).moment()?, 1);
-        let mut witness = seen.witness();
-        witness.insert("remainder".into(), rest.into());
-        witness.insert("remainder_near_the_supremum".into(), most.into());
-        let holds = rest >= -TOLERANCE && rest.max(most) <= self.bound && most >= self.bound - ATTAINED;
-        Ok(Outcome::Event { holds, witness })
+    fn rest(&self, moment: &Moment, i: usize) -> f64 {
+        let mu = moment.mu[i];
+        moment.t - (self.exponent * mu * mu).exp() * moment.gaps[i]
     }
 }
 
@@ -61,13 +51,14 @@ impl Claim for Remainder {
     );
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
-        let seen = Drawn::new(streams).moment()?;
-        let rest = self.rest(&seen, 0);
+        let moment = Drawn::new(streams).moment()?;
+        let rest = self.rest(&moment, 0);
         if self.claim == Form::Sharp {
-            return self.sharp(&seen, rest, streams);
+            let most = self.rest(&near_the_supremum(streams).moment()?, 1);
+            return Ok(moment.sharp("remainder", rest, most, self.bound));
         }
         // It is said to lie between 0 and the bound: one that is negative fails.
         let rest = if rest < -TOLERANCE { f64::NAN } else { rest };
-        Ok(seen.at_most("remainder", rest, self.bound))
+        Ok(moment.at_most("remainder", rest, self.bound))
     }
 }

@@ -30,7 +30,7 @@ impl Claim for Threshold {
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
         let Drawn { mu, .. } = Drawn::new(streams);
-        let seen = Moment::reached(mu, KAPPA * PRINTED_LAMBDA * (self.exponent * mu[1] * mu[1]).exp())?;
-        Ok(seen.at_most("Lambda", seen.big_lambda(0.5).abs(), 1.0 / KAPPA))
+        let moment = Moment::reached(mu, KAPPA * PRINTED_LAMBDA * (self.exponent * mu[1] * mu[1]).exp())?;
+        Ok(moment.at_most("Lambda", moment.big_lambda(0.5).abs(), 1.0 / KAPPA))
     }
 }

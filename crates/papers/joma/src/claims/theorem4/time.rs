@@ -15,13 +15,13 @@ impl Claim for Time {
     from_sheet!("joma.eq80", trials = TRIALS);
 
     fn trial(&self, _params: &Params, streams: &Streams) -> Result<Outcome> {
-        let seen = Drawn::new(streams).moment()?;
-        let ([j, _], [l_j, _]) = (seen.mu, seen.gaps);
-        let mut witness = seen.witness();
+        let moment = Drawn::new(streams).moment()?;
+        let ([j, _], [l_j, _]) = (moment.mu, moment.gaps);
+        let mut witness = moment.witness();
         let j = (1.0 + self.change) * j;
         // F by quadrature, with its pole split off, so that 1 - r may be as small as it is.
         let f = (-0.5 * j * j).exp() * l_j + remainder((-l_j).exp(), j);
         witness.insert("F".into(), f.into());
-        Ok(Outcome::equal(f / seen.t, 1.0, TOLERANCE, witness))
+        Ok(Outcome::equal(f / moment.t, 1.0, TOLERANCE, witness))
     }
 }

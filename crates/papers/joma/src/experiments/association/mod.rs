@@ -111,11 +111,7 @@ impl JomaAssociation {
         let activation = if control == "linear" { Activation::LINEAR } else { Activation::RELU };
         let labels = Backpropagated::CrossEntropy(drawn.labels.clone());
         let layer = Training::uniform(self.attention(), activation, classes, drawn.inputs, labels)?;
-        let mut start = layer.normal_start(self.scale, streams);
-        // A rectifier that is off for all sequences never learns: every node begins with a bias that is not negative.
-        for bias in start.chunks_mut(self.others() + 1).take(classes) {
-            bias[self.others()] = bias[self.others()].abs();
-        }
+        let start = layer.rectified_start(self.scale, streams);
         let mut course =
             Course { logits: vec![vec![]; self.others()], attention: vec![vec![]; self.others()], loss: f64::NAN };
         let mut look = |t: f64, x: &[f64]| {

@@ -25,11 +25,6 @@ attnlab_lab::settings! {
     }
 }
 
-/// √(2π) + 2, the printed bound on |λ_jk|.
-fn printed() -> f64 {
-    (2.0 * PI).sqrt() + 2.0
-}
-
 /// ln(1/δ) of both components along Eq. (6), at every step, until component k is at `gap`.
 fn run(mu: [f64; 2], gap: f64) -> Result<(Vec<f64>, Vec<f64>)> {
     let (mut j, mut k) = (vec![], vec![]);
@@ -146,7 +141,7 @@ fn lambdas(cells: &[&[Row]]) -> Result<Panel> {
     Ok(Panel::new("random pairs", Axis::log("ln(1/*δ*_{k})"), Axis::log("|*λ*_{jk}|").from_to(1e-4, 10.0))
         .with(Series::marks("", 0, Marker::Circle, pairs))
         .ruled(Rule::horizontal("", LARGEST_REMAINDER))
-        .ruled(Rule::horizontal("", printed())))
+        .ruled(Rule::horizontal("", (2.0 * PI).sqrt() + 2.0)))
 }
 
 fn remainders(high: f64) -> Panel {

@@ -1,12 +1,13 @@
 //! JoMA Fig. 9: G(y), where critical points are, and where the dynamics go near one.
 
 use crate::PAPERS;
+use crate::dynamics::ByRate;
 use crate::quantities::FIELD;
 use crate::theory::{CriticalPoint, Isotropic, Radial, critical};
 use attnlab_lab::experiment::draw::{cells, points, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch};
+use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 
 attnlab_lab::settings! {
     /// G and the mean residual life of several laws, and flows near a critical point.
@@ -31,24 +32,6 @@ type Look = (usize, Stroke);
 const STUDENT: usize = 2;
 /// First palette colour of the flows.
 const FLOWS: usize = 3;
-
-/// The field of Lemma 2 at ξ = ξ*, with Lemma 1 corrected or as printed; the state is (v_1, v_2).
-struct Field {
-    point: CriticalPoint,
-    printed: bool,
-}
-
-impl VectorField for Field {
-    fn dim(&self) -> usize {
-        2
-    }
-
-    fn rate(&self, v: &[f64], out: &mut [f64]) {
-        let xi = self.point.bias();
-        let (rate, _) = if self.printed { self.point.field_printed(v, xi) } else { self.point.field(v, xi) };
-        out.copy_from_slice(&rate);
-    }
-}
 
 impl JomaCritical {
     /// Label, law and look of each curve of panels (a) and (b). The Student laws share one colour.
@@ -152,8 +135,10 @@ impl Experiment for JomaCritical {
     /// Series "NAME": the distance from the ray of μ at ξ fixed at ξ*, along the flow from each start;
     /// shorter where the flow reaches v = 0, at the time "NAME_event" (infinite where it does not); "NAME_steps".
     fn trial(&self, cell: &Params, _streams: &Streams) -> Result<Map<String, Value>> {
-        // ξ fixed, as the proof of Theorem 3 has it.
-        let field = Field { point: self.point()?, printed: cell.get(FIELD) == "printed" };
+        let point = self.point()?;
+        let lemma2 = if cell.get(FIELD) == "printed" { CriticalPoint::field_printed } else { CriticalPoint::field };
+        // The field of Lemma 2 with ξ fixed, as the proof of Theorem 3 has it; the state is (v_1, v_2).
+        let field = ByRate(2, |v: &[f64], out: &mut [f64]| out.copy_from_slice(&lemma2(&point, v, point.bias()).0));
         let mut data = Map::new();
         for (name, start) in self.starts() {
             let near_zero = |x: &[f64]| f64::hypot(x[0], x[1]) - 0.05;

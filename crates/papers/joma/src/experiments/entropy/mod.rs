@@ -1,14 +1,13 @@
 //! JoMA Fig. 4: salient components first, and the entropy of attention drops and rebounds.
 
 use crate::PAPERS;
-use crate::dynamics::Salient;
+use crate::dynamics::{ByRate, Salient};
 use crate::quantities::SETTING;
-use crate::theory::attention_entropy::VISIBLE;
+use crate::theory::attention_entropy::{VISIBLE, entropy_of};
 use attnlab_lab::experiment::draw::{cells, lists, points, with_word};
 use attnlab_lab::figure::{Axis, GREY, INK, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::prelude::*;
-use attnlab_theory::dynamics::flow::{Flow, Method, VectorField, Watch, descend};
-use attnlab_theory::measure::softmax_entropy;
+use attnlab_theory::dynamics::flow::{Flow, Method, Watch, descend};
 use rand::RngExt;
 
 attnlab_lab::settings! {
@@ -62,7 +61,16 @@ impl JomaEntropy {
 
     /// Gradient descent as in the code: e^{v²/T} over its sum, from a small weight.
     fn code(&self, mu: &[f64]) -> Result<Run> {
-        let field = Direct { mu: mu.to_vec(), temperature: self.temperature };
+        // The code's own update, in v.
+        let field = ByRate(mu.len(), |v: &[f64], out: &mut [f64]| {
+            for (o, v) in out.iter_mut().zip(v) {
+                *o = (v * v / self.temperature).exp();
+            }
+            let sum: f64 = out.iter().sum();
+            for ((o, v), mu) in out.iter_mut().zip(v).zip(mu) {
+                *o *= (mu - v) / sum;
+            }
+        });
         let (mut clock, mut entropy, mut shown) = (vec![], vec![], vec![]);
         let until = self.steps as f64 * self.eta;
         let moment = |i: usize| (self.steps as f64 * 20.0_f64.powf(i as f64 / 5.0 - 1.0)) as usize;
@@ -92,33 +100,6 @@ impl JomaEntropy {
         })?;
         Ok(panel.with(Series::predicted("target *μ*", INK, points(&index, &self.mu))))
     }
-}
-
-/// The code's own update, in v.
-struct Direct {
-    mu: Vec<f64>,
-    temperature: f64,
-}
-
-impl VectorField for Direct {
-    fn dim(&self) -> usize {
-        self.mu.len()
-    }
-
-    fn rate(&self, v: &[f64], out: &mut [f64]) {
-        for (o, v) in out.iter_mut().zip(v) {
-            *o = (v * v / self.temperature).exp();
-        }
-        let sum: f64 = out.iter().sum();
-        for ((o, v), mu) in out.iter_mut().zip(v).zip(&self.mu) {
-            *o *= (mu - v) / sum;
-        }
-    }
-}
-
-/// Entropy of softmax(scale v²), in nats.
-fn entropy_of(v: &[f64], scale: f64) -> f64 {
-    softmax_entropy(&v.iter().map(|v| scale * v * v).collect::<Vec<_>>())
 }
 
 impl Experiment for JomaEntropy {

@@ -98,10 +98,10 @@ impl JomaPatterns {
     /// Draws a sequence; tokens are numbered pattern by pattern, then those of none, then the queries.
     fn sequence(&self, query: usize, pattern: usize, rng: &mut Generator) -> Vec<usize> {
         let first_other = self.patterns * self.pattern_tokens;
-        let own = sample(rng, self.pattern_tokens, self.shown).into_iter();
+        let of_pattern = sample(rng, self.pattern_tokens, self.shown).into_iter();
         let others = sample(rng, self.others, self.noise).into_iter();
         let mut tokens: Vec<usize> =
-            own.map(|t| pattern * self.pattern_tokens + t).chain(others.map(|t| first_other + t)).collect();
+            of_pattern.map(|t| pattern * self.pattern_tokens + t).chain(others.map(|t| first_other + t)).collect();
         tokens.shuffle(rng);
         tokens.push(first_other + self.others + query);
         tokens

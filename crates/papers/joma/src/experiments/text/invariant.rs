@@ -132,12 +132,7 @@ pub fn trial(settings: &JomaText, text: &Text, streams: &Streams) -> Result<Map<
     let occurrences = Occurrences::draw(settings, text, streams)?;
     let exp = occurrences.layer(Attention::Exp, sizes.classes)?;
     let softmax = occurrences.layer(Attention::Softmax, sizes.classes)?;
-    let mut start = exp.normal_start(sizes.scale, streams);
-    // A rectifier that is off for all occurrences never learns: every node begins with a bias that is not negative.
-    let width = exp.tokens() + 1;
-    for bias in start.chunks_mut(width).take(sizes.classes) {
-        bias[width - 1] = bias[width - 1].abs();
-    }
+    let start = exp.rectified_start(sizes.scale, streams);
     let mut data = Map::new();
     for (name, layer, factor, halved) in [
         ("drift", &exp, 0.5, 1),

@@ -81,12 +81,12 @@ impl Sums {
         for weights in pass.attention(block) {
             self.places.resize(self.places.len().max(weights.ncols()), 0.0);
             for (j, column) in weights.columns().into_iter().enumerate() {
-                let seen: Vec<f64> = column.iter().take(j + 1).map(|a| f64::from(*a)).collect();
-                self.places[j] += entropy(seen.iter().copied());
-                let others: f64 = seen[..j].iter().sum();
+                let weights: Vec<f64> = column.iter().take(j + 1).map(|a| f64::from(*a)).collect();
+                self.places[j] += entropy(weights.iter().copied());
+                let others: f64 = weights[..j].iter().sum();
                 // A query that sees only itself, to rounding, has no distribution over others.
                 if others > f64::from(f32::EPSILON) {
-                    self.others += entropy(seen[..j].iter().map(|a| a / others));
+                    self.others += entropy(weights[..j].iter().map(|a| a / others));
                     self.seeing += 1.0;
                 }
             }

@@ -45,16 +45,6 @@ impl JomaTraining {
     fn recorded(&self) -> Vec<f64> {
         (0..=self.long_steps / self.every).map(|i| (i * self.every) as f64).collect()
     }
-
-    fn tokens_of(&self, data: &str) -> ClassTokens {
-        let width2 = (data == "smooth").then_some(self.width2);
-        ClassTokens { distinct: self.distinct, common: self.common, classes: self.classes, width2 }
-    }
-
-    /// The temperature of a setting.
-    fn temperature_of(&self, setting: &str) -> f64 {
-        if setting == "code" { self.temperature } else { 1.0 }
-    }
 }
 
 impl Experiment for JomaTraining {
@@ -83,13 +73,12 @@ impl Experiment for JomaTraining {
     /// (components of v_0); "x", token by class; "v_start" and "v_end", token by node with the query's row u_mᵀW last;
     /// "share_NAME" of the drift at the end.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let (setting, data) = (cell.get(SETTING), cell.get(FREQUENCIES));
-        let training = self.tokens_of(data).layer(self.temperature_of(setting), streams)?;
+        let width2 = (cell.get(FREQUENCIES) == "smooth").then_some(self.width2);
+        let tokens = ClassTokens { distinct: self.distinct, common: self.common, classes: self.classes, width2 };
+        let code = cell.get(SETTING) == "code";
+        let training = tokens.layer(if code { self.temperature } else { 1.0 }, streams)?;
         let start = training.normal_start(self.scale, streams);
-        let prediction = match setting {
-            "code" => Prediction::of_code(&training, &start),
-            _ => Prediction::new(&training, &start),
-        };
+        let prediction = if code { Prediction::of_code(&training, &start) } else { Prediction::new(&training, &start) };
         let mut series: Vec<Vec<f64>> = vec![vec![]; 5 + self.components];
         let mut look = |t: f64, x: &[f64]| {
             if !((t / self.eta).round() as usize).is_multiple_of(self.every) {

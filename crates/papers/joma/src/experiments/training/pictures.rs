@@ -30,11 +30,6 @@ fn whose(setting: &str) -> &'static str {
     if setting == "code" { "code" } else { "paper" }
 }
 
-/// Four round places on an axis of steps, in a panel too narrow for more.
-fn thirds(steps: usize) -> Vec<f64> {
-    (0..=3).map(|i| (i * steps / 3) as f64).collect()
-}
-
 /// Fig. 2.
 fn prediction(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
     let mut steps = settings.recorded();
@@ -80,7 +75,8 @@ fn growth(settings: &JomaTraining, cells: &[&[Row]]) -> Result<Figure> {
             let map = diverging(settings, &cell[0].series(name)?, Axis::linear("*v*_{kl}"));
             panels.push(Panel::new(title, Axis::whole("node *k*"), token_axis(settings, true)).coloured(map));
         }
-        let x = Axis::linear("steps").ticks_at(&thirds(settings.long_steps));
+        // The panel is too narrow for more ticks.
+        let x = Axis::linear("steps").ticks_at(&[0, 1, 2, 3].map(|i| (i * settings.long_steps / 3) as f64));
         panels.push(
             Panel::new(format!("{whose}: components of *v*_{{0}}"), x, Axis::linear("*v*_{0}"))
                 .curves(0..settings.components, |_, l| {

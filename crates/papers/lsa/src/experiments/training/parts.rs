@@ -64,8 +64,8 @@ pub fn softmax(settings: &LsaTraining, count: usize, streams: &Streams) -> Data 
         (0..count).map(|_| law.draw(&mut rng)).collect()
     };
     let linear_loss = |prompts: &[RegressionPrompt]| {
-        let seen: Vec<_> = prompts.iter().map(|p| (p.tokens(), p.answer)).collect();
-        Empirical::new(seen.iter().map(|(tokens, answer)| (tokens, *answer)))
+        let examples: Vec<_> = prompts.iter().map(|p| (p.tokens(), p.answer)).collect();
+        Empirical::new(examples.iter().map(|(tokens, answer)| (tokens, *answer)))
     };
     let (train, test) = (draw("prompts", count), draw("test", settings.softmax_test));
     let (soft, linear) = (SoftmaxLoss::new(&train)?, linear_loss(&train)?);
