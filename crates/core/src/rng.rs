@@ -16,7 +16,7 @@
 //! assert_ne!(trial.part("basis", 0).next_u64(), trial.part("basis", 1).next_u64());
 //! ```
 
-use rand::{Rng, SeedableRng};
+use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The generator that every sampler takes.
@@ -108,6 +108,14 @@ impl Streams {
         let mut key = self.key;
         key[24..].copy_from_slice(&trial.to_le_bytes());
         Streams { key }
+    }
+}
+
+/// Draws a permutation of `items`, uniform over all (Fisher and Yates). Unlike that of a library it does not change with
+/// versions.
+pub fn shuffle<T>(items: &mut [T], generator: &mut Generator) {
+    for last in (1..items.len()).rev() {
+        items.swap(last, generator.random_range(0..=last));
     }
 }
 

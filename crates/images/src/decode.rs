@@ -5,7 +5,7 @@
 //! instead drops α); CMYK and YCCK JPEG become RGB in the decoder. Colour profiles and the orientation tag of cameras
 //! are ignored.
 
-use crate::files::{content, in_file, read_whole};
+use crate::files::{in_file, read_whole};
 use crate::image::Image;
 use attnlab_core::error::{Error, Result, require};
 use ndarray::Array3;
@@ -147,9 +147,4 @@ fn planes(levels: Vec<u8>, height: usize, width: usize, channels: usize) -> Resu
     let levels = Array3::from_shape_vec(shape, levels)
         .map_err(|_| Error::shape("image", shape, "as many pixels as announced"))?;
     Image::from_bytes(levels.permuted_axes([2, 0, 1]))
-}
-
-/// Names an entry of an archive in an error.
-pub(crate) fn in_entry(path: &Path, entry: &str, error: Error) -> Error {
-    content(path, format!("entry '{entry}': {error}"))
 }

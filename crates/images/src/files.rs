@@ -1,4 +1,4 @@
-//! Reading of files that may lie: limits, sorted folders, gzip.
+//! Reading of files that may be malformed: limits, sorted folders, gzip.
 
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input;

@@ -2,8 +2,7 @@
 
 use crate::dataset::{check_index, check_label};
 use attnlab_core::error::{Result, require};
-use attnlab_core::rng::{Generator, Streams};
-use rand::RngExt;
+use attnlab_core::rng::{Streams, shuffle};
 
 /// Indices of the images in each part, ascending; no image is in two parts, and each is in one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,8 +32,8 @@ pub fn stratified(
     for (name, share) in [("validation", validation), ("test", test)] {
         require((0.0..1.0).contains(&share), name, share, "must be a number in [0, 1)")?;
     }
-    let both = validation + test;
-    require(both < 1.0, "validation + test", both, "must be below 1; the training part gets the rest")?;
+    let share = validation + test;
+    require(share < 1.0, "validation + test", share, "must be below 1; the training part gets the rest")?;
     let mut classes = vec![vec![]; class_names.len()];
     for (i, label) in labels.iter().enumerate() {
         check_label(*label, classes.len())?;
@@ -81,11 +80,4 @@ pub fn epoch_order(count: usize, streams: &Streams, epoch: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     shuffle(&mut order, &mut streams.part("order", epoch));
     order
-}
-
-/// Permutes uniformly (Fisher and Yates).
-fn shuffle(indices: &mut [usize], generator: &mut Generator) {
-    for last in (1..indices.len()).rev() {
-        indices.swap(last, generator.random_range(0..=last));
-    }
 }

@@ -43,9 +43,9 @@ pub fn mix_up(first: (&Image, &[f64]), second: (&Image, &[f64]), weight: f64) ->
     require_shape(second.0.dim() == dim, "second image", second.0.dim(), expected)?;
     let expected = format!("({classes},), as the first target");
     require_shape(second.1.len() == classes, "second target", [second.1.len()], expected)?;
-    let (here, there) = (weight as f32, (1.0 - weight) as f32);
+    let (first_share, second_share) = (weight as f32, (1.0 - weight) as f32);
     let mut pixels = first.0.intensities();
-    pixels.zip_mut_with(&second.0.intensities(), |x, y| *x = here * *x + there * y);
+    pixels.zip_mut_with(&second.0.intensities(), |x, y| *x = first_share * *x + second_share * y);
     let target = first.1.iter().zip(second.1).map(|(x, y)| weight * x + (1.0 - weight) * y).collect();
     Ok((Image::from_floats(pixels)?, target))
 }

@@ -7,147 +7,110 @@ use std::path::{Path, PathBuf};
 /// Bytes from the beginning of a file that tell its format.
 const HEAD_BYTES: u64 = 128;
 
-/// A format that is not read here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Foreign {
-    /// Weights of PyTorch, pickled.
-    Torch,
-    /// Several arrays of NumPy in a zip archive.
-    Npz,
-    /// HDF5: Keras and TensorFlow.
-    Hdf5,
-    /// A graph of ONNX.
-    Onnx,
-    /// Weights of Flax.
-    Flax,
-    /// Python objects of any kind.
-    Pickle,
-    /// Variables of MATLAB before 7.3, which are HDF5 from then on.
-    Matlab,
-    /// A pointer of Git LFS in place of a file.
-    LfsPointer,
-    /// A page of the web in place of a file.
-    Page,
-    /// GGUF under another ending.
-    Gguf,
-    /// NumPy under another ending.
-    Npy,
+/// The first bytes of a file, and its ending in lower case; None for a file that cannot be read, whose error the reader
+/// reports.
+fn beginning(path: &Path) -> Option<(Vec<u8>, String)> {
+    let mut head = vec![];
+    File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    Some((head, path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase()))
 }
 
-impl Foreign {
-    /// Tells the format of a file by its first bytes or, where they say nothing, by its ending; None for a format that is
-    /// read here and has its ending, and for an unknown one.
-    fn of(path: &Path) -> Option<Self> {
-        let ending = path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        let mut head = vec![];
-        // The reader reports the error of the file.
-        File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
-        let holds = |part: &[u8]| head.windows(part.len()).any(|bytes| bytes == part);
-        // As the length of a safetensors header these bytes would be followed by zeros.
-        if head.starts_with(b"PK\x03\x04") && head.get(4..8).is_some_and(|more| more != [0; 4]) {
-            let torch = ending != "npz" && !holds(b".npy");
-            return Some(if torch { Foreign::Torch } else { Foreign::Npz });
-        }
-        let pages: [&[u8]; 3] = [b"<!DOCTYPE", b"<!doctype", b"<html"];
-        match ending.as_str() {
-            _ if head.starts_with(b"\x89HDF\r\n") => Some(Foreign::Hdf5),
-            _ if head.starts_with(b"version https://git-lfs") => Some(Foreign::LfsPointer),
-            _ if pages.iter().any(|page| head.trim_ascii_start().starts_with(page)) => Some(Foreign::Page),
-            other if head.starts_with(b"GGUF") && other != "gguf" => Some(Foreign::Gguf),
-            other if head.starts_with(b"\x93NUMPY") && other != "npy" => Some(Foreign::Npy),
-            "bin" | "pt" | "pth" | "ckpt" => Some(Foreign::Torch),
-            "npz" => Some(Foreign::Npz),
-            "h5" | "hdf5" | "keras" => Some(Foreign::Hdf5),
-            "onnx" => Some(Foreign::Onnx),
-            "msgpack" => Some(Foreign::Flax),
-            "pkl" | "pickle" => Some(Foreign::Pickle),
-            "mat" => Some(Foreign::Matlab),
-            // The pickles of torch before 1.6, which are no archives.
-            _ if head.starts_with(&[0x80, 2, 0x8a, 10]) => Some(Foreign::Torch),
-            _ => None,
-        }
+/// Says of a file in a known but foreign format, which its first bytes tell or, where they say nothing, its ending, what it
+/// is and how to convert it; None for a format that is read here and has its ending, and for an unknown one.
+pub(crate) fn refusal(path: &Path) -> Option<String> {
+    let (head, ending) = beginning(path)?;
+    let (file, to) = (path.display(), converted(path));
+    let to = to.display();
+    let torch = || {
+        format!(
+            "must be safetensors, not a pickle of PyTorch. Convert it: python -c \"import torch; from \
+             safetensors.torch import save_file; s = torch.load('{file}', map_location='cpu', weights_only=True); \
+             s = {{'z': s}} if torch.is_tensor(s) else s.get('state_dict', s.get('model', s)); \
+             save_file({{k: v.clone().contiguous() for k, v in s.items() if torch.is_tensor(v)}}, '{to}')\""
+        )
+    };
+    let npz = || {
+        format!(
+            "must be safetensors or .npy, not an archive of NumPy. Convert it: python -c \"import numpy as np; from \
+             safetensors.numpy import save_file; save_file({{k: np.ascontiguousarray(v) for k, v in \
+             np.load('{file}').items()}}, '{to}')\""
+        )
+    };
+    let hdf5 = || {
+        format!(
+            "must be safetensors, not HDF5 (Keras, TensorFlow). Convert it: python -c \"import h5py; from \
+             safetensors.numpy import save_file; s = {{}}; h5py.File('{file}').visititems(lambda n, x: \
+             s.update({{n: x[()]}}) if isinstance(x, h5py.Dataset) and x.dtype.kind == 'f' else None); \
+             save_file(s, '{to}')\". The names stay those of Keras; for a network of transformers 4 load its folder with \
+             from_pretrained(.., from_tf=True) and save_pretrained it"
+        )
+    };
+    let holds = |part: &[u8]| head.windows(part.len()).any(|bytes| bytes == part);
+    // As the length of a safetensors header these bytes would be followed by zeros.
+    if head.starts_with(b"PK\x03\x04") && head.get(4..8).is_some_and(|more| more != [0; 4]) {
+        return Some(if ending != "npz" && !holds(b".npy") { torch() } else { npz() });
     }
-
-    /// The requirement of a message, with the line that converts the file.
-    fn requirement(self, path: &Path) -> String {
-        let file = path.display();
-        let to = converted(path);
-        let to = to.display();
-        match self {
-            Foreign::Torch => format!(
-                "must be safetensors, not a pickle of PyTorch. Convert it: python -c \"import torch; from \
-                 safetensors.torch import save_file; s = torch.load('{file}', map_location='cpu', weights_only=True); \
-                 s = {{'z': s}} if torch.is_tensor(s) else s.get('state_dict', s.get('model', s)); \
-                 save_file({{k: v.clone().contiguous() for k, v in s.items() if torch.is_tensor(v)}}, '{to}')\""
-            ),
-            Foreign::Npz => format!(
-                "must be safetensors or .npy, not an archive of NumPy. Convert it: python -c \"import numpy as np; from \
-                 safetensors.numpy import save_file; save_file({{k: np.ascontiguousarray(v) for k, v in \
-                 np.load('{file}').items()}}, '{to}')\""
-            ),
-            Foreign::Hdf5 => format!(
-                "must be safetensors, not HDF5 (Keras, TensorFlow). Convert it: python -c \"import h5py; from \
-                 safetensors.numpy import save_file; s = {{}}; h5py.File('{file}').visititems(lambda n, x: \
-                 s.update({{n: x[()]}}) if isinstance(x, h5py.Dataset) and x.dtype.kind == 'f' else None); \
-                 save_file(s, '{to}')\". The names stay those of Keras; for a network of transformers 4 load its folder with \
-                 from_pretrained(.., from_tf=True) and save_pretrained it"
-            ),
-            Foreign::Onnx => format!(
-                "must be safetensors, not a graph of ONNX. Take the network from which it was exported, or its matrices: \
-                 python -c \"import onnx; from onnx.numpy_helper import to_array; from safetensors.numpy import save_file; \
-                 save_file({{t.name: to_array(t) for t in onnx.load('{file}').graph.initializer}}, '{to}')\""
-            ),
-            Foreign::Flax => format!(
+    let pages: [&[u8]; 3] = [b"<!DOCTYPE", b"<!doctype", b"<html"];
+    Some(match ending.as_str() {
+        _ if head.starts_with(b"\x89HDF\r\n") => hdf5(),
+        _ if head.starts_with(b"version https://git-lfs") => {
+            "must be the file itself, not its pointer of Git LFS. Run git lfs pull in its folder".into()
+        }
+        _ if pages.iter().any(|page| head.trim_ascii_start().starts_with(page)) => {
+            "must be the file itself, not a page of the web. Download it again, by the link to the raw file".into()
+        }
+        other if head.starts_with(b"GGUF") && other != "gguf" => format!(
+            "must have the ending .gguf, as it is a GGUF file. Rename it to {}",
+            path.with_extension("gguf").display()
+        ),
+        other if head.starts_with(b"\x93NUMPY") && other != "npy" => format!(
+            "must have the ending .npy, as it is a NumPy file. Rename it to {}",
+            path.with_extension("npy").display()
+        ),
+        "bin" | "pt" | "pth" | "ckpt" => torch(),
+        "npz" => npz(),
+        "h5" | "hdf5" | "keras" => hdf5(),
+        "onnx" => format!(
+            "must be safetensors, not a graph of ONNX. Take the network from which it was exported, or its matrices: \
+             python -c \"import onnx; from onnx.numpy_helper import to_array; from safetensors.numpy import save_file; \
+             save_file({{t.name: to_array(t) for t in onnx.load('{file}').graph.initializer}}, '{to}')\""
+        ),
+        "msgpack" => {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            format!(
                 "must be safetensors, not msgpack of Flax. Convert its folder with transformers 4: python -c \"from \
                  transformers import AutoModel; AutoModel.from_pretrained('{}', \
                  from_flax=True).save_pretrained('{}')\"",
-                folder(path).display(),
-                folder(path).join("converted").display()
-            ),
-            Foreign::Pickle => format!(
-                "must be safetensors or .npy, not a pickle of Python. Write its arrays: python -c \"import numpy as np; \
-                 np.save('{}', np.load('{file}', allow_pickle=True))\"; a pickle runs code, so open only your own",
-                path.with_extension("npy").display()
-            ),
-            Foreign::Matlab => format!(
-                "must be safetensors or .npy, not variables of MATLAB. Convert it: python -c \"import numpy as np; from \
-                 scipy.io import loadmat; from safetensors.numpy import save_file; save_file({{k: \
-                 np.ascontiguousarray(v, 'float64') for k, v in loadmat('{file}').items() if not k.startswith('__')}}, \
-                 '{to}')\""
-            ),
-            Foreign::LfsPointer => {
-                "must be the file itself, not its pointer of Git LFS. Run git lfs pull in its folder".into()
-            }
-            Foreign::Page => {
-                "must be the file itself, not a page of the web. Download it again, by the link to the raw file".into()
-            }
-            Foreign::Gguf => format!(
-                "must have the ending .gguf, as it is a GGUF file. Rename it to {}",
-                path.with_extension("gguf").display()
-            ),
-            Foreign::Npy => format!(
-                "must have the ending .npy, as it is a NumPy file. Rename it to {}",
-                path.with_extension("npy").display()
-            ),
+                folder.display(),
+                folder.join("converted").display()
+            )
         }
-    }
-}
-
-/// Says of a file in a known but foreign format what it is and how to convert it; None for others.
-pub(crate) fn refusal(path: &Path) -> Option<String> {
-    Some(Foreign::of(path)?.requirement(path))
+        "pkl" | "pickle" => format!(
+            "must be safetensors or .npy, not a pickle of Python. Write its arrays: python -c \"import numpy as np; \
+             np.save('{}', np.load('{file}', allow_pickle=True))\"; a pickle runs code, so open only your own",
+            path.with_extension("npy").display()
+        ),
+        "mat" => format!(
+            "must be safetensors or .npy, not variables of MATLAB. Convert it: python -c \"import numpy as np; from \
+             scipy.io import loadmat; from safetensors.numpy import save_file; save_file({{k: \
+             np.ascontiguousarray(v, 'float64') for k, v in loadmat('{file}').items() if not k.startswith('__')}}, \
+             '{to}')\""
+        ),
+        // The pickles of torch before 1.6, which are no archives.
+        _ if head.starts_with(&[0x80, 2, 0x8a, 10]) => torch(),
+        _ => return None,
+    })
 }
 
 /// Says of a file that is text, and no tensors, how to store its numbers or what it begins with; None for others.
 pub(crate) fn text(path: &Path) -> Option<String> {
-    let mut head = vec![];
-    File::open(path).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
+    let (head, ending) = beginning(path)?;
     // The length of a safetensors header has zeros.
     let letter = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
     if head.is_empty() || !head.iter().all(letter) {
         return None;
     }
-    let delimiter = match path.extension().unwrap_or_default().to_string_lossy().to_ascii_lowercase().as_str() {
+    let delimiter = match ending.as_str() {
         "csv" => ", delimiter=','",
         "tsv" | "txt" | "dat" => "",
         _ => {
@@ -234,9 +197,4 @@ fn converted(path: &Path) -> PathBuf {
     }
     let is_safe = path.extension().is_some_and(|ending| ending == "safetensors");
     path.with_extension(if is_safe { "converted.safetensors" } else { "safetensors" })
-}
-
-/// The folder of a file.
-fn folder(path: &Path) -> PathBuf {
-    path.parent().unwrap_or(Path::new(".")).to_path_buf()
 }

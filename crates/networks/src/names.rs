@@ -109,7 +109,7 @@ fn series(names: &[String]) -> Option<Vec<u64>> {
     };
     let length = others.iter().map(common).min()?;
     let prefix = first[..length].trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
-    let amounts: Vec<Amount> = names.iter().map(|name| Amount::of(&name[prefix.len()..])).collect::<Option<_>>()?;
+    let amounts: Vec<Amount> = names.iter().map(|name| Amount::parse(&name[prefix.len()..])).collect::<Option<_>>()?;
     let end = amounts.first()?.rest;
     let sizes = amounts.iter().all(|amount| amount.places >= 6);
     if sizes
@@ -126,7 +126,7 @@ fn step_in(name: &str) -> Option<u64> {
     let lower = name.to_ascii_lowercase();
     let words = || STEPS.iter().flat_map(|word| lower.match_indices(word));
     let after =
-        |(start, word): (usize, &str)| Amount::of(lower[start + word.len()..].trim_start_matches(['-', '_', '=']));
+        |(start, word): (usize, &str)| Amount::parse(lower[start + word.len()..].trim_start_matches(['-', '_', '=']));
     if let Some(amount) = words().find_map(after) {
         return Some(amount.value);
     }
@@ -135,7 +135,7 @@ fn step_in(name: &str) -> Option<u64> {
         let text = lower[..start].trim_end_matches(['-', '_']);
         let adjoins = text.len() == start || lower[start + word.len()..].starts_with('s');
         let last = text.rsplit(['-', '_']).next().filter(|_| adjoins)?;
-        Amount::of(last).filter(|amount| amount.rest.is_empty())
+        Amount::parse(last).filter(|amount| amount.rest.is_empty())
     };
     if let Some(amount) = words().find_map(before) {
         return Some(amount.value);
@@ -156,7 +156,7 @@ struct Amount<'a> {
 impl<'a> Amount<'a> {
     /// Reads the number at the beginning of a text in lower case, such as 500, 1,000, 1_000, 20k, 1.5m or 2e3; None without
     /// one, and beyond a u64.
-    fn of(text: &'a str) -> Option<Self> {
+    fn parse(text: &'a str) -> Option<Self> {
         fn digits(text: &str) -> (&str, &str) {
             text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
         }

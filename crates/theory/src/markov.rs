@@ -118,7 +118,7 @@ impl MarkovChain {
     /// if nothing before the window is known: its first symbols have fewer than k before them.
     pub fn least_loss(&self, context: usize) -> f64 {
         let entropies = self.entropies();
-        (1..=context).map(|seen| entropies[seen.min(self.order)]).sum::<f64>() / context as f64
+        (1..=context).map(|before| entropies[before.min(self.order)]).sum::<f64>() / context as f64
     }
 
     /// Computes the mean loss, in nats per token, of the chain's own law over one such window. Of all

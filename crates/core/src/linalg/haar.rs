@@ -65,8 +65,8 @@ pub fn coherent_bases(
         let need = (clusters + 1) * p;
         Error::invalid("ambient", d, format!("must be at least {need}; coherent bases need (clusters + 1) dim"))
     })?;
-    let (shared, own) = (coherence.sqrt(), (1.0 - coherence).sqrt());
-    Ok(blocks[1..].iter().map(|q| &blocks[0] * shared + q * own).collect())
+    let (shared, separate) = (coherence.sqrt(), (1.0 - coherence).sqrt());
+    Ok(blocks[1..].iter().map(|q| &blocks[0] * shared + q * separate).collect())
 }
 
 /// Computes the largest entry of |U_kᵀU_l - δ_kl I| over all pairs: 0 for a jointly orthonormal set.

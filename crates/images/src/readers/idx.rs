@@ -78,8 +78,8 @@ pub(crate) fn dimensions(head: &[u8]) -> Option<u8> {
 
 fn labels_of(images: &Path) -> Option<PathBuf> {
     let name = images.file_name()?.to_str()?;
-    let other = name.replacen("images", "labels", 1).replacen("idx3", "idx1", 1);
-    (other != name).then(|| images.with_file_name(other))
+    let labels = name.replacen("images", "labels", 1).replacen("idx3", "idx1", 1);
+    (labels != name).then(|| images.with_file_name(labels))
 }
 
 /// Reads an array of `dimensions` dimensions: its sizes, and its bytes in row-major order.

@@ -5,7 +5,7 @@
 
 use super::Remarked;
 use crate::dataset::{LabelledImages, check_classes, check_index};
-use crate::decode::{MAX_FILE_BYTES, decode, in_entry};
+use crate::decode::{MAX_FILE_BYTES, decode};
 use crate::files::{content, entries, in_file, open_file, require_content, unreadable};
 use crate::image::Image;
 use attnlab_core::error::{Error, Result};
@@ -82,7 +82,7 @@ impl LabelledImages for TarShards {
         let read =
             file.seek(SeekFrom::Start(place.start)).and_then(|_| file.take(place.length).read_to_end(&mut bytes));
         read.map_err(|e| unreadable(path, e))?;
-        decode(&bytes).map_err(|e| in_entry(path, &place.name, e))
+        decode(&bytes).map_err(|e| content(path, format!("entry '{}': {e}", place.name)))
     }
 }
 

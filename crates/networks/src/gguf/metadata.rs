@@ -32,6 +32,15 @@ pub enum GgufValue {
 }
 
 impl GgufValue {
+    /// Returns a whole number, at least 0; None for another value.
+    pub(crate) fn whole(&self) -> Option<u64> {
+        match self {
+            GgufValue::Unsigned(n) => Some(*n),
+            GgufValue::Signed(n) => u64::try_from(*n).ok(),
+            _ => None,
+        }
+    }
+
     /// Returns the value as JSON. A number that is not finite, which JSON has not, becomes a text: null would read as an
     /// absent setting.
     pub(crate) fn json(&self) -> Value {
@@ -54,7 +63,8 @@ impl GgufValue {
 /// Reader of a header that counts its bytes and stops at a bound.
 pub(super) struct Header<R> {
     from: R,
-    position: u64,
+    /// Number of bytes that were read.
+    pub(super) position: u64,
     end: u64,
 }
 
@@ -63,10 +73,6 @@ type Parsed<T> = std::result::Result<T, String>;
 impl<R: Read> Header<R> {
     pub(super) fn new(from: R, end: u64) -> Self {
         Header { from, position: 0, end }
-    }
-
-    pub(super) fn position(&self) -> u64 {
-        self.position
     }
 
     /// Refuses `count` things of at least `least` bytes each if fewer bytes are left.
@@ -110,16 +116,16 @@ impl<R: Read> Header<R> {
 
     fn single(&mut self, name: &str, kind: u32) -> Parsed<GgufValue> {
         Ok(match kind {
-            4 => GgufValue::Unsigned(self.u32()?.into()),
-            6 => GgufValue::Float(f32::from_le_bytes(self.bytes()?).into()),
+            0 | 2 | 4 | 10 => GgufValue::Unsigned(self.whole(name, kind)? as u64),
+            6 | 12 => GgufValue::Float(self.float(kind)?),
             7 => GgufValue::Flag(self.flag(name)?),
             8 => GgufValue::Text(self.text(name)?),
-            10 => GgufValue::Unsigned(self.u64()?),
-            12 => GgufValue::Float(f64::from_le_bytes(self.bytes()?)),
-            0 => GgufValue::Unsigned(self.bytes::<1>()?[0].into()),
-            2 => GgufValue::Unsigned(u16::from_le_bytes(self.bytes()?).into()),
-            _ => GgufValue::Signed(self.whole(name, kind)?),
+            _ => GgufValue::Signed(self.whole(name, kind)? as i64),
         })
+    }
+
+    fn float(&mut self, kind: u32) -> Parsed<f64> {
+        Ok(if kind == 6 { f32::from_le_bytes(self.bytes()?).into() } else { f64::from_le_bytes(self.bytes()?) })
     }
 
     fn flag(&mut self, name: &str) -> Parsed<bool> {
@@ -130,8 +136,8 @@ impl<R: Read> Header<R> {
         }
     }
 
-    /// Reads a whole number; one above i64's range is refused.
-    fn whole(&mut self, name: &str, kind: u32) -> Parsed<i64> {
+    /// Reads a whole number, within the range of u64 for unsigned kinds and of i64 for the others.
+    fn whole(&mut self, name: &str, kind: u32) -> Parsed<i128> {
         Ok(match kind {
             0 => self.bytes::<1>()?[0].into(),
             1 => i8::from_le_bytes(self.bytes()?).into(),
@@ -139,8 +145,8 @@ impl<R: Read> Header<R> {
             3 => i16::from_le_bytes(self.bytes()?).into(),
             4 => self.u32()?.into(),
             5 => i32::from_le_bytes(self.bytes()?).into(),
-            10 => i64::try_from(self.u64()?).map_err(|e| format!("{name}: {e}"))?,
-            11 => i64::from_le_bytes(self.bytes()?),
+            10 => self.u64()?.into(),
+            11 => i64::from_le_bytes(self.bytes()?).into(),
             _ => return Err(format!("{name}: must have a type from 0 to 12; it is {kind}")),
         })
     }
@@ -163,14 +169,14 @@ impl<R: Read> Header<R> {
         // Grows with what is read: a count alone reserves nothing.
         let entries = 0..count;
         Ok(match kind {
-            6 => {
-                GgufValue::Floats(entries.map(|_| Ok(f32::from_le_bytes(self.bytes()?).into())).collect::<Parsed<_>>()?)
-            }
-            12 => GgufValue::Floats(entries.map(|_| Ok(f64::from_le_bytes(self.bytes()?))).collect::<Parsed<_>>()?),
+            6 | 12 => GgufValue::Floats(entries.map(|_| self.float(kind)).collect::<Parsed<_>>()?),
             7 => GgufValue::Flags(entries.map(|_| self.flag(name)).collect::<Parsed<_>>()?),
             8 => GgufValue::Texts(entries.map(|_| self.text(name)).collect::<Parsed<_>>()?),
             9 => GgufValue::Nested(entries.map(|_| self.array(name, depth + 1)).collect::<Parsed<_>>()?),
-            _ => GgufValue::Wholes(entries.map(|_| self.whole(name, kind)).collect::<Parsed<_>>()?),
+            _ => {
+                let signed = |whole: i128| i64::try_from(whole).map_err(|e| format!("{name}: {e}"));
+                GgufValue::Wholes(entries.map(|_| signed(self.whole(name, kind)?)).collect::<Parsed<_>>()?)
+            }
         })
     }
 }

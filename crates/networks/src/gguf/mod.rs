@@ -167,7 +167,7 @@ fn parse(path: &Path, length: u64, header: &mut Header<impl Read>) -> std::resul
         let entry = tensor(header, &file, alignment).map_err(|problem| format!("{name}: {problem}"))?;
         stored.push((name, entry));
     }
-    let start = header.position().next_multiple_of(alignment);
+    let start = header.position.next_multiple_of(alignment);
     let there = length.saturating_sub(start);
     stored.sort_by_key(|(_, t)| t.start);
     let mut next = there;

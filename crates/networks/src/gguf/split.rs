@@ -1,7 +1,7 @@
 //! Files of one network in several parts, as `llama-gguf-split` writes them: `NAME-00001-of-00003.gguf` and so on. The
 //! first part has the settings, and every part the tensors that its header names.
 
-use super::{Gguf, GgufValue};
+use super::Gguf;
 use crate::tensors::{content, require_content};
 use attnlab_core::error::Result;
 use attnlab_core::input;
@@ -18,7 +18,7 @@ struct PartName {
 
 impl PartName {
     /// Reads the name of a file; None if it is not that of a part.
-    fn of(path: &Path) -> Option<Self> {
+    fn parse(path: &Path) -> Option<Self> {
         let (rest, count) = path.file_name()?.to_str()?.strip_suffix(".gguf")?.rsplit_once("-of-")?;
         let (name, number) = rest.rsplit_once('-')?;
         let is_number = |digits: &&str| digits.len() == 5 && digits.bytes().all(|b| b.is_ascii_digit());
@@ -36,7 +36,7 @@ impl PartName {
 /// Removes the parts whose part before is in the list: of a split file the first remains.
 pub(crate) fn remove_later_parts(files: &mut Vec<PathBuf>) {
     let listed = files.clone();
-    files.retain(|file| match PartName::of(file) {
+    files.retain(|file| match PartName::parse(file) {
         Some(part) if part.number > 1 => !listed.contains(&part.part(part.number - 1)),
         _ => true,
     });
@@ -50,7 +50,7 @@ pub(super) fn joined(mut first: Gguf) -> Result<Gguf> {
     if count <= 1 {
         return Ok(first);
     }
-    let name = PartName::of(&path).filter(|name| name.count == count);
+    let name = PartName::parse(&path).filter(|name| name.count == count);
     let number = whole(&first, "split.no")?.unwrap_or(0);
     if number != 0 {
         let unknown = || format!("NAME-00001-of-{count:05}.gguf");
@@ -101,12 +101,8 @@ pub(super) fn joined(mut first: Gguf) -> Result<Gguf> {
 
 /// Returns a whole number of the settings, if it is there.
 fn whole(file: &Gguf, name: &str) -> Result<Option<u64>> {
-    let value = match file.metadata.get(name) {
-        None => return Ok(None),
-        Some(GgufValue::Unsigned(n)) => Some(*n),
-        Some(GgufValue::Signed(n)) => u64::try_from(*n).ok(),
-        Some(_) => None,
-    };
-    require_content(value.is_some(), &file.path, format!("{name}: must be a whole number, at least 0"))?;
-    Ok(value)
+    let Some(value) = file.metadata.get(name) else { return Ok(None) };
+    let whole = value.whole();
+    require_content(whole.is_some(), &file.path, format!("{name}: must be a whole number, at least 0"))?;
+    Ok(whole)
 }

@@ -3,7 +3,7 @@
 //! They are read as `transformers` reads them; what may change the tokens and is not known is refused.
 
 use super::forms::{AddedToken, ByteLevel, next_id};
-use super::{MOST_BYTES, read_json};
+use super::read_json;
 use crate::names::fits;
 use crate::tensors::{content, require_content};
 use attnlab_core::error::{Error, Result};
@@ -45,14 +45,14 @@ const FLAGS: &str =
 const LLAMA: [&str; 4] = ["LlamaTokenizer", "CodeLlamaTokenizer", "GemmaTokenizer", "CohereTokenizer"];
 
 /// Classes that set BERT's normaliser by their own flags.
-const BERT: [&str; 3] = ["BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"];
+pub(super) const BERT: [&str; 3] = ["BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"];
 
 /// Settings of a tokenizer.
 #[derive(Debug)]
 pub(super) struct Configuration {
     /// `tokenizer_config.json`, which may not be there.
     path: PathBuf,
-    is_there: bool,
+    pub(super) is_there: bool,
     /// Class in `transformers`, without "Fast".
     class: String,
     flags: Map<String, Value>,
@@ -149,7 +149,7 @@ impl Configuration {
             Value::Object(tokens) if EXTRA.contains(&name) => {
                 tokens.iter().map(|(role, t)| (format!("{name}.{role}"), t)).collect()
             }
-            one => vec![(name.to_string(), one)],
+            token => vec![(name.to_string(), token)],
         };
         for (role, token) in several {
             let token = self.token(&role, token, true)?;
@@ -183,11 +183,6 @@ impl Configuration {
             *flag = value.as_bool().ok_or_else(|| self.refuse(&place, value, "must be true or false"))?;
         }
         Ok(token)
-    }
-
-    /// Returns `true` where `tokenizer_config.json` is there.
-    pub(super) fn is_there(&self) -> bool {
-        self.is_there
     }
 
     /// Takes this class where no other is named.
@@ -342,7 +337,7 @@ fn object(path: &Path) -> Result<Option<Map<String, Value>>> {
     if !input::is_file("tokenizer", path) {
         return Ok(None);
     }
-    match read_json(path, MOST_BYTES)? {
+    match read_json(path)? {
         Value::Object(values) => Ok(Some(values)),
         _ => Err(content(path, "must be an object of JSON")),
     }

@@ -1,7 +1,7 @@
 //! Vocabularies in the form of `tokenizer.json`: GPT-2's and BERT's files, and bytes.
 
-use super::configuration::Configuration;
-use super::{MOST_BYTES, read_json, read_text};
+use super::configuration::{BERT, Configuration};
+use super::{read_json, read_text};
 use crate::tensors::{content, require_content};
 use crate::training::TrainingCheckpoint;
 use attnlab_core::error::Result;
@@ -121,12 +121,12 @@ fn letter(byte: u8) -> char {
 pub(super) fn gpt2(vocabulary: &Path, merges: &Path, beside: &Configuration) -> Result<Value> {
     beside.only(&["GPT2Tokenizer"], "vocab.json with merges.txt")?;
     let folder = vocabulary.parent().unwrap_or(Path::new(""));
-    if !beside.is_there() && model_type(folder)?.as_deref() == Some("opt") {
+    if !beside.is_there && model_type(folder)?.as_deref() == Some("opt") {
         let problem = "must have tokenizer_config.json beside it, as OPT is published: it says which token begins every \
                        text. Copy it from where the network is";
         return Err(content(vocabulary, problem));
     }
-    let tokens = read_json(vocabulary, MOST_BYTES)?;
+    let tokens = read_json(vocabulary)?;
     contiguous(vocabulary, &tokens)?;
     let text = read_text(merges)?;
     let lines = text.lines().enumerate();
@@ -157,7 +157,7 @@ const END: &str = "<|endoftext|>";
 
 /// BERT's `vocab.txt` as a tokenizer.json, under the settings beside it.
 pub(super) fn bert(vocabulary: &Path, beside: &Configuration) -> Result<Value> {
-    beside.only(&["BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"], "vocab.txt")?;
+    beside.only(&BERT, "vocab.txt")?;
     let text = read_text(vocabulary)?;
     let mut tokens = Map::new();
     for (id, token) in text.lines().enumerate() {
@@ -170,7 +170,7 @@ pub(super) fn bert(vocabulary: &Path, beside: &Configuration) -> Result<Value> {
         }
     }
     let cased = |token: &&String| !token.starts_with('[') && token.chars().any(char::is_uppercase);
-    if !beside.is_there()
+    if !beside.is_there
         && let Some(token) = tokens.keys().find(cased)
     {
         let problem = format!(
@@ -232,7 +232,7 @@ fn model_type(folder: &Path) -> Result<Option<String>> {
     if !input::is_file("config.json", &path) {
         return Ok(None);
     }
-    Ok(read_json(&path, MOST_BYTES)?.get("model_type").and_then(Value::as_str).map(String::from))
+    Ok(read_json(&path)?.get("model_type").and_then(Value::as_str).map(String::from))
 }
 
 /// Returns the least id that no token has, in the vocabulary or among added tokens.

@@ -20,48 +20,35 @@ const QWEN2: &str =
 /// Way of splitting a text into words, by `tokenizer.ggml.pre`.
 struct Splitter {
     names: &'static [&'static str],
-    rule: Rule,
+    /// Splitting as `tokenizer.json` writes it; null for GPT-2's expression alone.
+    split: fn() -> Value,
     /// Words that are tokens are not merged.
     ignore_merges: bool,
     /// A beginning-of-text token where `add_bos_token` is absent.
     begins: bool,
 }
 
-#[derive(Clone, Copy)]
-enum Rule {
-    /// GPT-2's expression.
-    Gpt2,
-    /// The same after every digit is by itself.
-    Digits,
-    /// An expression of its own.
-    Expression(&'static str),
+const fn splitter(names: &'static [&'static str], split: fn() -> Value, ignore_merges: bool, begins: bool) -> Splitter {
+    Splitter { names, split, ignore_merges, begins }
 }
 
-const fn splitter(names: &'static [&'static str], rule: Rule, ignore_merges: bool, begins: bool) -> Splitter {
-    Splitter { names, rule, ignore_merges, begins }
+/// Every digit by itself, before GPT-2's expression.
+fn digits() -> Value {
+    json!({"type": "Digits", "individual_digits": true})
+}
+
+fn expression(text: &str) -> Value {
+    json!({"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": false})
 }
 
 /// Splitters that are known, after `llama_vocab::impl::load` and `llm_tokenizer_bpe` of llama.cpp.
 const SPLITTERS: [Splitter; 5] = [
-    splitter(&["gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion"], Rule::Gpt2, false, false),
-    splitter(&["smollm", "starcoder", "refact", "command-r", "codeshell", "exaone"], Rule::Digits, false, false),
-    splitter(&["llama-bpe", "llama3", "llama-v3", "falcon3"], Rule::Expression(LLAMA3), true, true),
-    splitter(&["dbrx", "smaug-bpe"], Rule::Expression(LLAMA3), false, false),
-    splitter(&["qwen2", "stablelm2", "deepseek-r1-qwen"], Rule::Expression(QWEN2), false, false),
+    splitter(&["gpt-2", "phi-2", "mpt", "olmo", "jais", "trillion"], || Value::Null, false, false),
+    splitter(&["smollm", "starcoder", "refact", "command-r", "codeshell", "exaone"], digits, false, false),
+    splitter(&["llama-bpe", "llama3", "llama-v3", "falcon3"], || expression(LLAMA3), true, true),
+    splitter(&["dbrx", "smaug-bpe"], || expression(LLAMA3), false, false),
+    splitter(&["qwen2", "stablelm2", "deepseek-r1-qwen"], || expression(QWEN2), false, false),
 ];
-
-impl Rule {
-    /// The rule as `tokenizer.json` writes it.
-    fn description(self) -> Value {
-        match self {
-            Rule::Gpt2 => Value::Null,
-            Rule::Digits => json!({"type": "Digits", "individual_digits": true}),
-            Rule::Expression(text) => {
-                json!({"type": "Split", "pattern": {"Regex": text}, "behavior": "Isolated", "invert": false})
-            }
-        }
-    }
-}
 
 /// Returns `true` for a vocabulary of a kind that [`describe`] reads.
 pub(super) fn is_known(file: &Gguf) -> bool {
@@ -92,7 +79,7 @@ pub(super) fn describe(file: &Gguf) -> Result<Value> {
         vocabulary,
         merges: json!(merges),
         added,
-        split: splitter.rule.description(),
+        split: (splitter.split)(),
         ignore_merges: splitter.ignore_merges,
         post,
         ..ByteLevel::default()
@@ -174,11 +161,7 @@ impl<'a> Entries<'a> {
         if !self.flag(add)?.unwrap_or(default) {
             return Ok(None);
         }
-        let id = match self.get(role) {
-            Some(GgufValue::Unsigned(id)) => Some(*id),
-            Some(GgufValue::Signed(id)) => u64::try_from(*id).ok(),
-            _ => None,
-        };
+        let id = self.get(role).and_then(GgufValue::whole);
         let token = id.and_then(|id| Some((id, tokens.get(usize::try_from(id).ok()?)?.clone())));
         token.map(Some).ok_or_else(|| {
             let why = match self.get(add) {

@@ -212,7 +212,7 @@ impl Described {
     }
 
     fn of_file(path: &Path) -> Result<Self> {
-        let mut whole = read_json(path, MOST_BYTES)?;
+        let mut whole = read_json(path)?;
         require_content(whole.is_object(), path, "must be a tokenizer that can be built, an object of JSON")?;
         forms::ids(path, &whole["model"]["vocab"])?;
         let dropout = &whole["model"]["dropout"];
@@ -243,17 +243,16 @@ impl Described {
     }
 }
 
+/// Advice for a file that cannot be read.
+const ADVICE: &str = "Give yourself the right to read it";
+
 /// Reads JSON in UTF-8, with a byte order mark or without.
-fn read_json(path: &Path, most_bytes: u64) -> Result<Value> {
-    let bytes = bytes(path, most_bytes)?;
+fn read_json(path: &Path) -> Result<Value> {
+    let bytes = text::read_bytes(path, MOST_BYTES, ADVICE)?;
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
     serde_json::from_slice(bytes).map_err(|e| content(path, format!("must be JSON ({e})")))
 }
 
 fn read_text(path: &Path) -> Result<String> {
-    text::decode(path, bytes(path, MOST_BYTES)?)
-}
-
-fn bytes(path: &Path, most_bytes: u64) -> Result<Vec<u8>> {
-    text::read_bytes(path, most_bytes, "Give yourself the right to read it")
+    text::read(path, MOST_BYTES, ADVICE)
 }

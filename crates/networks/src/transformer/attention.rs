@@ -92,20 +92,20 @@ fn work(
     // Tokens before the first query.
     let past = keys_values.ncols() - queries.ncols();
     // Keys that some query of the tile sees.
-    let seen = if a.causal { past + end } else { keys_values.ncols() };
+    let visible_keys = if a.causal { past + end } else { keys_values.ncols() };
     let group = task.head / (a.heads / a.kv_heads);
     let rows = |first: usize| first * p..(first + 1) * p;
     let queries = queries.slice(s![rows(task.head), start..end]);
-    let keys = keys_values.slice(s![rows(group), ..seen]);
-    let values = keys_values.slice(s![rows(a.kv_heads + group), ..seen]);
-    scratch.resize(seen * columns, 0.0);
-    let Ok(mut tile) = ArrayViewMut2::from_shape((seen, columns).f(), &mut scratch[..]) else { return };
+    let keys = keys_values.slice(s![rows(group), ..visible_keys]);
+    let values = keys_values.slice(s![rows(a.kv_heads + group), ..visible_keys]);
+    scratch.resize(visible_keys * columns, 0.0);
+    let Ok(mut tile) = ArrayViewMut2::from_shape((visible_keys, columns).f(), &mut scratch[..]) else { return };
     let scale = if a.form.scaled { 1.0 / (p as f32).sqrt() } else { 1.0 };
     let unit = a.form.unit_queries.then(|| of_unit_length(queries));
     multiply(scale, keys.t(), unit.as_ref().map_or(queries, |unit| unit.view()), false, tile.view_mut(), Threads::One);
     for (j, mut column) in tile.columns_mut().into_iter().enumerate() {
         let Some(column) = column.as_slice_mut() else { continue };
-        let visible = if a.causal { past + start + j + 1 } else { seen };
+        let visible = if a.causal { past + start + j + 1 } else { visible_keys };
         let (column, hidden) = column.split_at_mut(visible);
         for (x, attended) in column.iter_mut().zip(mask.unwrap_or_default()) {
             if !attended {

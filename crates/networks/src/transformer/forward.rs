@@ -8,7 +8,7 @@ use super::predict::Prefix;
 use super::recordings::{Recorded, RecordedLayer, Recordings};
 use super::weights::{Block, NormWeights};
 use attnlab_core::error::{Error, Result, require, require_shape};
-use attnlab_core::linalg::Threads;
+use attnlab_core::linalg::{Threads, column_major};
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 
 /// Input of a forward pass: tokens, and for encoders segments and padding.
@@ -210,7 +210,7 @@ impl Transformer {
     /// The matrix (V, d) that turns states into logits.
     pub(super) fn unembedding(&self) -> Result<ArrayView2<'_, f32>> {
         match (self.architecture.output, &self.weights.output) {
-            (OutputHead::Own, Some(own)) => Ok(own.view()),
+            (OutputHead::Own, Some(output)) => Ok(output.view()),
             (OutputHead::Tied, _) => Ok(self.weights.tokens.view()),
             _ => {
                 let path = self.path.display();
@@ -241,10 +241,10 @@ struct How<'a> {
 
 /// Puts the columns of two matrices side by side, column-major.
 fn side_by_side(left: ArrayView2<f32>, right: ArrayView2<f32>) -> Array2<f32> {
-    let mut both = Array2::zeros((left.nrows(), left.ncols() + right.ncols()).f());
-    both.slice_mut(s![.., ..left.ncols()]).assign(&left);
-    both.slice_mut(s![.., left.ncols()..]).assign(&right);
-    both
+    let mut joined = Array2::zeros((left.nrows(), left.ncols() + right.ncols()).f());
+    joined.slice_mut(s![.., ..left.ncols()]).assign(&left);
+    joined.slice_mut(s![.., left.ncols()..]).assign(&right);
+    joined
 }
 
 /// Puts a matrix under itself twice: queries, keys and values of one map.
@@ -291,7 +291,7 @@ fn run_block(
     let joined = how.before.map(|before| side_by_side(before, new));
     let keys_values = joined.as_ref().map_or(new, |joined| joined.view());
     let Attended { outputs: heads, scores, weights } = attend(queries, keys_values, a, how.mask, scores, weights);
-    let kept = how.keep.then(|| side_by_side(new.slice(s![.., ..0]), new));
+    let returned = how.keep.then(|| side_by_side(new.slice(s![.., ..0]), new));
     drop(qkv);
     record.scores = scores;
     record.weights = weights;
@@ -299,18 +299,12 @@ fn run_block(
     let mlp_input = block.mlp.as_ref().filter(|_| a.parallel).map(|mlp| normed(x, &mlp.norm));
     add_affine(&block.out, heads.view(), x, true);
     if outputs {
-        let heads = heads.axis_chunks_iter(Axis(0), a.head_dim);
-        let copy = |head: ArrayView2<f32>| {
-            let mut copy = Array2::zeros(head.raw_dim().f());
-            copy.assign(&head);
-            copy
-        };
-        record.outputs = heads.map(copy).collect();
+        record.outputs = heads.axis_chunks_iter(Axis(0), a.head_dim).map(column_major).collect();
     }
     if !before {
         norm(x, &block.attention_norm);
     }
-    let Some(mlp) = &block.mlp else { return kept };
+    let Some(mlp) = &block.mlp else { return returned };
     let y = mlp_input.unwrap_or_else(|| normed(x, &mlp.norm));
     let h = activate(affine(&mlp.up, y.view()), a.mlp);
     add_affine(&mlp.down, h.view(), x, true);
@@ -320,5 +314,5 @@ fn run_block(
     if !before {
         norm(x, &mlp.norm);
     }
-    kept
+    returned
 }

@@ -53,11 +53,12 @@ use crate::training;
 use attnlab_core::error::{Error, Result, require};
 use attnlab_core::input;
 use attnlab_lab::run::memory;
+use families::Family;
 use families::attention_only::TRAINING;
-use families::{FAMILIES, Family, Format};
 use ndarray::{Array2, ArrayView2};
 use settings::Settings;
 use std::path::{Path, PathBuf};
+use stored::StoredNames;
 use weights::{Source, Weights};
 
 /// A network with its numbers in f32.
@@ -113,7 +114,8 @@ impl Transformer {
     /// Those of [`Transformer::open`] that concern settings and names.
     pub fn renamings(path: &Path) -> Result<Vec<String>> {
         let (from, family, _) = described(path)?;
-        Ok(Source::new(&Checkpoint::open(&from)?, &family.names)?.renamings().to_vec())
+        let checkpoint = Checkpoint::open(&from)?;
+        Ok(StoredNames::new(&checkpoint, &family.names)?.renamings)
     }
 
     /// Opens the tokenizer that lies with the network.
@@ -193,12 +195,14 @@ impl TransformerArchitecture {
 
 /// Reads the settings of a network: the file or folder of its tensors, its family and its architecture.
 fn described(path: &Path) -> Result<(PathBuf, &'static Family, TransformerArchitecture)> {
-    let (from, mut settings, family) = if let Some(file) = gguf_at(path)? {
+    let (from, mut settings, family, prefix) = if let Some(file) = gguf_at(path)? {
         let mut settings = Settings::from_gguf(&Gguf::open(&file)?);
-        let family = family(&mut settings, "general.architecture", Format::Gguf)?;
-        (file, settings, family)
+        let family = family(&mut settings, "general.architecture", families::GGUF)?;
+        // The settings of the vocabulary and words of the writer are in the same place.
+        (file, settings, family, format!("{}.", family.name))
     } else if let Some(checkpoint) = training::newest(path)? {
-        (path.to_path_buf(), Settings::new(&checkpoint.state, checkpoint.configuration()?), &TRAINING)
+        let settings = Settings::new(&checkpoint.state, checkpoint.configuration()?);
+        (path.to_path_buf(), settings, &TRAINING, String::new())
     } else {
         let config = path.join("config.json");
         if !input::is_file("config.json", &config)
@@ -207,21 +211,20 @@ fn described(path: &Path) -> Result<(PathBuf, &'static Family, TransformerArchit
             return Err(content(path, problem));
         }
         let mut settings = Settings::open(&config)?;
-        let family = family(&mut settings, "model_type", Format::Json)?;
-        (path.to_path_buf(), settings, family)
+        let family = family(&mut settings, "model_type", families::JSON)?;
+        (path.to_path_buf(), settings, family, String::new())
     };
     let architecture = TransformerArchitecture { family: family.name, ..(family.architecture)(&mut settings)? };
-    architecture.validate().map_err(|e| content(settings.path(), e.to_string()))?;
-    settings.finish(&family.prefix())?;
+    architecture.validate().map_err(|e| content(&settings.path, e.to_string()))?;
+    settings.finish(&prefix)?;
     Ok((from, family, architecture))
 }
 
 /// Finds the family that the settings name.
-fn family(settings: &mut Settings, key: &str, format: Format) -> Result<&'static Family> {
-    let known = || FAMILIES.iter().filter(|f| f.format == format);
+fn family(settings: &mut Settings, key: &str, families: &[&'static Family]) -> Result<&'static Family> {
     let name = settings.text(key)?.unwrap_or_default();
-    known().find(|f| f.name == name).copied().ok_or_else(|| {
-        let names: Vec<&str> = known().map(|f| f.name).collect();
+    families.iter().find(|f| f.name == name).copied().ok_or_else(|| {
+        let names: Vec<&str> = families.iter().map(|f| f.name).collect();
         settings.refuse(key, &format!("must be one of {}", names.join(", ")))
     })
 }

@@ -73,8 +73,8 @@ pub(super) fn normalise(x: &mut Array2<f32>, norm: &NormWeights, kind: NormKind,
 #[inline(always)]
 fn normalise_token(x: &mut [f32], gain: &[f32], bias: Option<&[f32]>, kind: NormKind, epsilon: f64) {
     let d = x.len() as f64;
-    let mean = if kind == NormKind::Layer { sum(x, |x| x) / d } else { 0.0 };
-    let variance = sum(x, |x| (x - mean) * (x - mean)) / d;
+    let mean = if kind == NormKind::Layer { sum(x, f64::from) / d } else { 0.0 };
+    let variance = sum(x, |x| (f64::from(x) - mean) * (f64::from(x) - mean)) / d;
     let scale = 1.0 / (variance + epsilon).sqrt();
     let (mean, scale) = (mean as f32, scale as f32);
     for (x, g) in x.iter_mut().zip(gain) {
@@ -87,16 +87,16 @@ fn normalise_token(x: &mut [f32], gain: &[f32], bias: Option<&[f32]>, kind: Norm
 
 /// Adds f(x_i) in f64, in a fixed order of lanes.
 #[inline(always)]
-fn sum(x: &[f32], f: impl Fn(f64) -> f64) -> f64 {
+pub(super) fn sum(x: &[f32], f: impl Fn(f32) -> f64) -> f64 {
     let mut lanes = [0.0; LANES];
     let (chunks, rest) = x.as_chunks::<LANES>();
     for chunk in chunks {
         for l in 0..LANES {
-            lanes[l] += f(f64::from(chunk[l]));
+            lanes[l] += f(chunk[l]);
         }
     }
     for (lane, x) in lanes.iter_mut().zip(rest) {
-        *lane += f(f64::from(*x));
+        *lane += f(*x);
     }
     fold_lanes(lanes)
 }

@@ -3,11 +3,11 @@
 
 use super::Transformer;
 use super::forward::{Past, TokenInput};
-use super::parts::multiply;
+use super::parts::{multiply, sum};
 use super::recordings::{Recorded, Recordings};
 use attnlab_core::error::{Result, require};
 use attnlab_core::linalg::Threads;
-use attnlab_theory::attention::streaming::{Exp, LANES, at_full_width, fold_lanes, largest};
+use attnlab_theory::attention::streaming::{Exp, at_full_width, largest};
 use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -54,25 +54,14 @@ pub fn log_loss(logits: &[f32], token: u32) -> f64 {
         #[inline(always)]
         || {
             let max = largest(logits);
-            sum_exp_shifted(logits, max).ln() + f64::from(max) - f64::from(logit)
+            let exponentials = sum(
+                logits,
+                #[inline(always)]
+                |x| f64::from(f32::exp_lane(x - max)),
+            );
+            exponentials.ln() + f64::from(max) - f64::from(logit)
         },
     )
-}
-
-/// Computes Σ_i exp(x_i − shift), added in f64 in a fixed order of lanes.
-#[inline(always)]
-fn sum_exp_shifted(x: &[f32], shift: f32) -> f64 {
-    let mut lanes = [0.0; LANES];
-    let (chunks, rest) = x.as_chunks::<LANES>();
-    for chunk in chunks {
-        for l in 0..LANES {
-            lanes[l] += f64::from(f32::exp_lane(chunk[l] - shift));
-        }
-    }
-    for (lane, x) in lanes.iter_mut().zip(rest) {
-        *lane += f64::from(f32::exp_lane(*x - shift));
-    }
-    fold_lanes(lanes)
 }
 
 impl Transformer {

@@ -22,9 +22,9 @@ pub(crate) const OWN_OUTPUT: &str = "output.weight";
 
 /// Settings by name. [`Settings::finish`] refuses those that nobody asked for: they may change the computation.
 pub(crate) struct Settings {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     values: Map<String, Value>,
-    seen: BTreeSet<String>,
+    taken: BTreeSet<String>,
 }
 
 impl Settings {
@@ -49,13 +49,8 @@ impl Settings {
         Settings::new(file.path(), values)
     }
 
-    /// Returns the file.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     pub(crate) fn new(path: &Path, values: Map<String, Value>) -> Self {
-        Settings { path: path.to_path_buf(), values, seen: BTreeSet::new() }
+        Settings { path: path.to_path_buf(), values, taken: BTreeSet::new() }
     }
 
     /// Builds the refusal of a setting, by STYLE's grammar.
@@ -71,22 +66,27 @@ impl Settings {
 
     /// Takes a value; null is no value.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
-        self.seen.insert(name.to_string());
+        self.taken.insert(name.to_string());
         self.values.get(name).filter(|v| !v.is_null()).cloned()
     }
 
     /// Takes a whole number from 1 to 2^28, if it is there.
+    pub(crate) fn optional_whole(&mut self, name: &str) -> Result<Option<usize>> {
+        let Some(value) = self.take(name) else { return Ok(None) };
+        let whole = value.as_u64().filter(|n| (1..=MOST).contains(n)).map(|n| n as usize);
+        self.require(whole.is_some(), name, &format!("must be a whole number from 1 to {MOST}"))?;
+        Ok(whole)
+    }
+
+    /// Takes such a number, or the default without it.
     pub(crate) fn whole_or(&mut self, name: &str, default: usize) -> Result<usize> {
-        let Some(value) = self.take(name) else { return Ok(default) };
-        let whole = value.as_u64().filter(|n| (1..=MOST).contains(n));
-        whole.map(|n| n as usize).ok_or_else(|| self.refuse(name, &format!("must be a whole number from 1 to {MOST}")))
+        Ok(self.optional_whole(name)?.unwrap_or(default))
     }
 
     /// Takes a whole number that must be there.
     pub(crate) fn whole(&mut self, name: &str) -> Result<usize> {
-        let there = self.take(name).is_some();
-        self.require(there, name, "must be there, a whole number. Take the file from the network's folder")?;
-        self.whole_or(name, 0)
+        let requirement = "must be there, a whole number. Take the file from the network's folder";
+        self.optional_whole(name)?.ok_or_else(|| self.refuse(name, requirement))
     }
 
     /// Takes a finite number > 0, if it is there.
@@ -143,7 +143,7 @@ impl Settings {
     /// Refuses the settings that were not taken and may change the computation. Null passes and what
     /// [`neutral`] knows, and of GGUF's metadata all but those of the network, whose names begin with `prefix`.
     pub(crate) fn finish(self, prefix: &str) -> Result<()> {
-        let left = |(name, _): &(&String, &Value)| name.starts_with(prefix) && !self.seen.contains(*name);
+        let left = |(name, _): &(&String, &Value)| name.starts_with(prefix) && !self.taken.contains(*name);
         for (name, value) in self.values.iter().filter(left) {
             if let Some(requirement) = neutral::refusal(name, value) {
                 return Err(self.refuse(name, requirement));

@@ -49,7 +49,8 @@ const COMPUTED: [(&[&str], &str); 3] = [
 /// Stored name of every tensor, by the name that the family gives it.
 pub(super) struct StoredNames<'a> {
     names: BTreeMap<String, &'a str>,
-    renamings: Vec<String>,
+    /// Changes of names, one sentence each: wrappers that are taken off, and old names.
+    pub(super) renamings: Vec<String>,
 }
 
 impl<'a> StoredNames<'a> {
@@ -61,12 +62,8 @@ impl<'a> StoredNames<'a> {
         let mut renamings = vec![];
         let mut list: Vec<(String, &str)> = checkpoint.names().map(|name| (name.to_string(), name)).collect();
         for wrapper in INNER {
-            let mut found = false;
-            for (name, _) in &mut list {
-                found |= name.contains(wrapper);
-                *name = name.replace(wrapper, "");
-            }
-            if found {
+            if list.iter().any(|(name, _)| name.contains(wrapper)) {
+                list.iter_mut().for_each(|(name, _)| *name = name.replace(wrapper, ""));
                 renamings.push(format!("{wrapper} taken off the names of tensors"));
             }
         }
@@ -86,12 +83,12 @@ impl<'a> StoredNames<'a> {
             renamings.push(format!("{outer} taken off the names of tensors"));
         }
         for (old, new) in OLD {
-            let mut found = false;
+            let mut is_replaced = false;
             for (name, _) in list.iter_mut().filter(|(name, _)| name.ends_with(old)) {
-                found = true;
+                is_replaced = true;
                 *name = name.replace(old, new);
             }
-            if found {
+            if is_replaced {
                 renamings.push(format!("{old} read as {new}"));
             }
         }
@@ -105,11 +102,6 @@ impl<'a> StoredNames<'a> {
             }
         }
         Ok(StoredNames { names, renamings })
-    }
-
-    /// Returns what was taken off or replaced, one sentence each.
-    pub(super) fn renamings(&self) -> &[String] {
-        &self.renamings
     }
 
     /// Returns the stored name of a tensor.

@@ -161,11 +161,6 @@ impl<'a> Source<'a> {
         Ok(Source { checkpoint, names, prefix: prefix.unwrap_or_default(), stored, used: BTreeSet::new() })
     }
 
-    /// Returns the changes of stored names, one sentence each.
-    pub(crate) fn renamings(&self) -> &[String] {
-        self.stored.renamings()
-    }
-
     /// Reads all numbers; `qkv` is the family's way to queries, keys and values of a block.
     pub(crate) fn weights(
         mut self,
@@ -175,16 +170,13 @@ impl<'a> Source<'a> {
         let n = self.names;
         let d = a.width;
         let tokens = self.matrix(n.tokens, a.vocabulary, d)?;
-        let positions = match a.positions {
-            PositionEncoding::Learned { offset } => Some(self.matrix(n.positions, a.context + offset, d)?),
-            PositionEncoding::Rotary { .. } | PositionEncoding::Absent => None,
+        let (positions, rotary_factors) = match a.positions {
+            PositionEncoding::Learned { offset } => (Some(self.matrix(n.positions, a.context + offset, d)?), None),
+            PositionEncoding::Rotary { turned, .. } => (None, self.rotary_factors(turned / 2)?),
+            PositionEncoding::Absent => (None, None),
         };
         let segments = (a.segments > 0).then(|| self.matrix(n.segments, a.segments, d)).transpose()?;
         let embedding_norm = a.embedding_norm.then(|| self.norm(n.embedding_norm, a)).transpose()?;
-        let rotary_factors = match a.positions {
-            PositionEncoding::Rotary { turned, .. } => self.rotary_factors(turned / 2)?,
-            PositionEncoding::Learned { .. } | PositionEncoding::Absent => None,
-        };
         let mut blocks = vec![];
         for layer in 0..a.layers {
             let name = |pattern: &str| pattern.replace("{}", &layer.to_string());
@@ -223,7 +215,7 @@ impl<'a> Source<'a> {
     /// Reads the divisors of the rotary frequencies, if the checkpoint has them.
     fn rotary_factors(&mut self, pairs: usize) -> Result<Option<Vec<f32>>> {
         let name = self.names.rotary_factors;
-        if self.stored.get(name).is_none() {
+        if !self.has(name) {
             return Ok(None);
         }
         let factors: Vec<f32> = self.tensor(name, &[pairs])?.into_iter().collect();

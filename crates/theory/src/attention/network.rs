@@ -18,11 +18,11 @@ use ndarray::{Array2, ArrayView2};
 /// use attnlab_theory::sample::Mixture;
 /// let draw = Mixture::balanced(60, 2, 40, 0.05)?.draw(&Streams::new(1, "doc", 0, 0))?;
 /// let layer = Mssa::new(ThresholdedSoftmax { tau: 0.55 }, 0.5);
-/// let mut seen = vec![];
+/// let mut snrs = vec![];
 /// unroll(draw.tokens.view(), &layer, 2, |_| &draw.bases, |_, z| {
-///     seen.push(snr(z.view(), &draw.bases, &draw.labels)[0]);
+///     snrs.push(snr(z.view(), &draw.bases, &draw.labels)[0]);
 /// })?;
-/// assert!((seen[1] / seen[0] - 1.275).abs() < 1e-12); // 1 + eta tau: Theorem 1, Eq. (8)
+/// assert!((snrs[1] / snrs[0] - 1.275).abs() < 1e-12); // 1 + eta tau: Theorem 1, Eq. (8)
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn unroll<'a>(

@@ -40,7 +40,6 @@ pub trait VectorField {
     /// The default is a central difference, accurate to about 1e-10 relative to the terms of $f$: a
     /// Newton iteration converges with it as fast as with the exact derivative.
     fn derivative(&self, x: &[f64], v: &[f64], out: &mut [f64]) {
-        let norm = |a: &[f64]| a.iter().map(|x| x * x).sum::<f64>().sqrt();
         let length = norm(v);
         if length == 0.0 {
             return out.fill(0.0);
@@ -380,6 +379,10 @@ impl Flow {
         let rejected = solver.get_statistics().number_of_error_test_failures;
         Ok(Path { times: reached, states, event, steps, rejected, evaluations: 0, drifts: watching.drifts })
     }
+}
+
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 fn failed(error: DiffsolError) -> Error {

@@ -107,13 +107,12 @@ impl<T: Real> State<T> {
 
     fn adam(&mut self, rate: f64, x: &mut [T], derivatives: &[T]) {
         let [b1, b2, epsilon] = [BETA_1, BETA_2, EPSILON].map(T::of_f64);
-        let one = T::one();
         let step = T::of_f64(rate / (1.0 - BETA_1.powi(self.steps)));
         let root = T::of_f64((1.0 - BETA_2.powi(self.steps)).sqrt());
         let moments = self.first.iter_mut().zip(&mut self.second);
         for ((x, d), (m, v)) in x.iter_mut().zip(derivatives).zip(moments) {
-            *m = b1 * *m + (one - b1) * *d;
-            *v = b2 * *v + (one - b2) * *d * *d;
+            *m = b1 * *m + (T::one() - b1) * *d;
+            *v = b2 * *v + (T::one() - b2) * *d * *d;
             // Through f64, which rounds to the same f32: `sqrt` itself is ambiguous here under the feature `lapack`.
             let size = T::of_f64(v.as_f64().sqrt());
             *x -= step * *m / (size / root + epsilon);

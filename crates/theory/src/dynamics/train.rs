@@ -5,8 +5,7 @@ use super::optimiser::State;
 use super::{Attention, Form, Prompts, Recipe, Weights};
 use crate::attention::streaming::Exp;
 use attnlab_core::error::{Error, Result, require};
-use attnlab_core::rng::Streams;
-use rand::RngExt;
+use attnlab_core::rng::{Streams, shuffle};
 
 /// Result of a training run.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,12 +104,8 @@ pub fn train<T: Exp>(
 
 /// Draws the order in which an epoch takes the training prompts, uniform over all orders.
 pub fn order(prompts: usize, streams: &Streams, epoch: u64) -> Vec<usize> {
-    let mut rng = streams.part("order", epoch);
     let mut order: Vec<usize> = (0..prompts).collect();
-    // Shuffle of Fisher and Yates.
-    for i in (1..prompts).rev() {
-        order.swap(i, rng.random_range(0..=i));
-    }
+    shuffle(&mut order, &mut streams.part("order", epoch));
     order
 }
 

@@ -5,19 +5,11 @@ use super::{Options, search};
 use attnlab_core::error::Result;
 use ndarray::{Array1, Array2, ArrayView2, Axis, CowArray, Ix2};
 
-/// Tokens from which a fit starts: as given, or without the mean of all of them.
-pub(super) struct Start<'a> {
-    /// Z (d, N).
-    pub(super) tokens: CowArray<'a, f64, Ix2>,
-    /// The mean that was taken away.
-    pub(super) mean: Option<Array1<f64>>,
-}
-
-/// Takes the mean of all tokens away if `centre`.
-pub(super) fn start(tokens: ArrayView2<'_, f64>, centre: bool) -> Start<'_> {
+/// Takes the mean of all tokens Z (d, N) away if `centre`, and returns it beside the others.
+pub(super) fn centred(tokens: ArrayView2<'_, f64>, centre: bool) -> (CowArray<'_, f64, Ix2>, Option<Array1<f64>>) {
     match tokens.mean_axis(Axis(1)).filter(|_| centre) {
-        Some(mean) => Start { tokens: (&tokens - &mean.view().insert_axis(Axis(1))).into(), mean: Some(mean) },
-        None => Start { tokens: tokens.into(), mean: None },
+        Some(mean) => ((&tokens - &mean.view().insert_axis(Axis(1))).into(), Some(mean)),
+        None => (tokens.into(), None),
     }
 }
 

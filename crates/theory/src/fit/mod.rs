@@ -34,7 +34,7 @@ use attnlab_core::error::{Error, Result, require, require_shape};
 use attnlab_core::linalg::{frobenius2, orthonormality_defect, product};
 use attnlab_core::rng::Streams;
 use attnlab_core::stats::validate_level;
-use centre::{shift, start};
+use centre::{centred, shift};
 use draws::{Half, Tested};
 use goodness::{Setting, TESTS};
 use input::{SUPPORT, causes, rounding, support, support_of, validate};
@@ -170,8 +170,8 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
     check(tokens, options)?;
     let (causes, rounding) = (causes(tokens), rounding(tokens, options.roundoff));
     let setting = Setting { centre: options.centre, rounding: rounding.variance };
-    let start = start(tokens, options.centre);
-    let tokens = start.tokens.view();
+    let (tokens, mean) = centred(tokens, options.centre);
+    let tokens = tokens.view();
     let support = support(tokens, rounding)?;
     let mut x = product(support.t(), tokens);
     let mut order: Vec<usize> = (0..x.ncols()).collect();
@@ -222,7 +222,7 @@ pub fn fit(tokens: ArrayView2<f64>, options: &Options, streams: &Streams, tick: 
         causes,
         options,
         named: false,
-        mean: start.mean.map(|mean| mean + support.dot(&shift)),
+        mean: mean.map(|mean| mean + support.dot(&shift)),
     }))
 }
 
@@ -234,8 +234,8 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
     check(tokens, options)?;
     let (causes, rounding) = (causes(tokens), rounding(tokens, options.roundoff));
     let setting = Setting { centre: options.centre, rounding: rounding.variance };
-    let start = start(tokens, options.centre);
-    let tokens = start.tokens.view();
+    let (tokens, mean) = centred(tokens, options.centre);
+    let tokens = tokens.view();
     let defect = orthonormality_defect(bases);
     let allowed = format!("must be at most {DEFECT:.0e}; the mixture has jointly orthonormal bases");
     let orthonormal = !bases.is_empty() && defect <= DEFECT;
@@ -283,7 +283,7 @@ pub fn fit_known(tokens: ArrayView2<f64>, bases: &[Array2<f64>], labels: &[usize
         causes,
         options,
         named: true,
-        mean: start.mean.map(|mean| mean + frame.dot(&shift)),
+        mean: mean.map(|mean| mean + frame.dot(&shift)),
         whole,
     }))
 }
@@ -365,8 +365,8 @@ fn why_impossible(clusters: usize, train: ArrayView2<f64>) -> String {
 /// p = r. BIC finds a smaller p in one of some hundred small samples; it is believed where this test, at its share of
 /// the level, rejects p = r.
 fn is_isotropic(tokens: ArrayView2<f64>, options: &Options) -> bool {
-    let start = start(tokens, options.centre);
-    let scatter = product(start.tokens.view(), start.tokens.t());
+    let (tokens, _) = centred(tokens, options.centre);
+    let scatter = product(tokens.view(), tokens.t());
     let freedom = tokens.ncols() as f64 - f64::from(u8::from(options.centre));
     let (x, f) = sphericity(scatter.diag().sum(), frobenius2(scatter.view()), tokens.nrows() as f64, freedom);
     chi2_tail(f, x) > options.alpha / (TESTS.len() + 1) as f64

@@ -151,6 +151,35 @@ impl Model {
     }
 }
 
+impl Labelled {
+    /// Computes BIC of labelled tokens: twice the negative log-likelihood, labels with their shares, and the bases' number
+    /// of parameters times log N.
+    fn new(tokens: ArrayView2<f64>, model: Model, labels: Vec<usize>) -> Self {
+        let (rank, n) = (tokens.nrows(), tokens.ncols() as f64);
+        let energies = model.energies(tokens);
+        let inside: f64 = labels.iter().enumerate().map(|(i, k)| energies[[*k, i]]).sum();
+        let total = frobenius2(tokens);
+        let counts = counts(&labels, model.dims.len());
+        let (mut signals, mut noises, mut shares) = (0.0, 0.0, 0.0);
+        for (p, count) in model.dims.iter().zip(&counts) {
+            signals += (count * p) as f64;
+            noises += (count * (rank - p)) as f64;
+            if *count > 0 {
+                shares += *count as f64 * (*count as f64 / n).ln();
+            }
+        }
+        let signal = inside / signals;
+        let mut twice = signals * (signal.ln() + 1.0);
+        if noises > 0.0 {
+            twice += noises * (noise_variance(total, inside, noises, signal).ln() + 1.0);
+        }
+        let outside = rank.saturating_sub(model.dims.iter().sum());
+        let parameters = taken(&model.dims, outside) + 2.0 * model.dims.len() as f64;
+        let criterion = twice - 2.0 * shares + parameters * n.ln();
+        Labelled { model, labels, criterion, parameters }
+    }
+}
+
 /// Numbers of tokens per cluster.
 pub fn counts(labels: &[usize], clusters: usize) -> Vec<usize> {
     let mut counts = vec![0; clusters];
@@ -186,8 +215,7 @@ pub fn alternate(
         }
     }
     let Some(model) = subspaces(tokens, &labels, clusters, (before.as_ref(), effort))? else { return Ok(None) };
-    let (criterion, parameters) = criterion(tokens, &model, &labels);
-    Ok(Some(Labelled { model, labels, criterion, parameters }))
+    Ok(Some(Labelled::new(tokens, model, labels)))
 }
 
 /// The subspaces and levels that fit labelled tokens; None where a cluster is empty.
@@ -236,8 +264,8 @@ pub fn subspaces(
             let mut climbed = &frame * (SHIFT * largest);
             for (k, scatter) in scatters.iter().enumerate() {
                 let columns = s![.., model.columns(k)];
-                let mut own = climbed.slice_mut(columns);
-                own += &product(scatter.view(), frame.slice(columns));
+                let mut basis = climbed.slice_mut(columns);
+                basis += &product(scatter.view(), frame.slice(columns));
             }
             let next = polar(climbed.view())?;
             let change = frobenius2((&next - &frame).view()) / frame.ncols() as f64;
@@ -262,8 +290,7 @@ pub fn at_bases(tokens: ArrayView2<f64>, labels: Vec<usize>, mut model: Model) -
     };
     let scatters: Vec<_> = (0..clusters).map(scatter).collect();
     levels(&mut model, &scatters, &counts(&labels, clusters), 0.0);
-    let (criterion, parameters) = criterion(tokens, &model, &labels);
-    Labelled { model, labels, criterion, parameters }
+    Labelled::new(tokens, model, labels)
 }
 
 /// Sets the variances of signal and noise, unbiased, with their degrees of freedom; `taken` of the noise's went
@@ -408,30 +435,4 @@ fn orthonormalised(m: ArrayView2<f64>) -> Array2<f64> {
         }
     }
     basis
-}
-
-/// BIC of labelled tokens: twice the negative log-likelihood, labels with their shares, and the bases' number
-/// of parameters times log N.
-fn criterion(tokens: ArrayView2<f64>, model: &Model, labels: &[usize]) -> (f64, f64) {
-    let (rank, n) = (tokens.nrows(), tokens.ncols() as f64);
-    let energies = model.energies(tokens);
-    let inside: f64 = labels.iter().enumerate().map(|(i, k)| energies[[*k, i]]).sum();
-    let total = frobenius2(tokens);
-    let counts = counts(labels, model.dims.len());
-    let (mut signals, mut noises, mut shares) = (0.0, 0.0, 0.0);
-    for (p, count) in model.dims.iter().zip(&counts) {
-        signals += (count * p) as f64;
-        noises += (count * (rank - p)) as f64;
-        if *count > 0 {
-            shares += *count as f64 * (*count as f64 / n).ln();
-        }
-    }
-    let signal = inside / signals;
-    let mut twice = signals * (signal.ln() + 1.0);
-    if noises > 0.0 {
-        twice += noises * (noise_variance(total, inside, noises, signal).ln() + 1.0);
-    }
-    let outside = rank.saturating_sub(model.dims.iter().sum());
-    let parameters = taken(&model.dims, outside) + 2.0 * model.dims.len() as f64;
-    (twice - 2.0 * shares + parameters * n.ln(), parameters)
 }

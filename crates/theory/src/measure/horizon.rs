@@ -85,9 +85,9 @@ pub fn sampled_columns(
     tau: f64,
     streams: &Streams,
 ) -> Result<Vec<Option<Break>>> {
-    let own = checked_head(mixture, head, columns)?;
+    let cluster = checked_head(mixture, head, columns)?;
     require(tau > 0.0 && tau <= 1.0, "tau", tau, "must be a number in (0, 1]")?;
-    Ok(drawn(mixture, head, streams).first_breaks(&own, columns, tau))
+    Ok(drawn(mixture, head, streams).first_breaks(&cluster, columns, tau))
 }
 
 /// Computes, in f64, the softmax weight that column `column` of head `head` gives to key `row` at θ in a
@@ -102,8 +102,8 @@ pub fn weight_in_draw(
     theta: f64,
     streams: &Streams,
 ) -> Result<f64> {
-    let own = checked_head(mixture, head, &[column, row])?;
-    Ok(drawn(mixture, head, streams).weight(&own, column, row, theta))
+    let cluster = checked_head(mixture, head, &[column, row])?;
+    Ok(drawn(mixture, head, streams).weight(&cluster, column, row, theta))
 }
 
 /// Draws the coefficients of a head block by block, rounded to f32 as in the pass.

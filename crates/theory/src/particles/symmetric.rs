@@ -126,8 +126,8 @@ impl<'a> Tiles<'a> {
             },
         );
         // The parts stand row by row of a group: (TILE/GROUP, d + 1, GROUP).
-        for (at, parts) in parts.iter().enumerate() {
-            let (group, c, r) = (at / GROUP / (self.pass.d + 1), at / GROUP % (self.pass.d + 1), at % GROUP);
+        for (place, parts) in parts.iter().enumerate() {
+            let (group, c, r) = (place / GROUP / (self.pass.d + 1), place / GROUP % (self.pass.d + 1), place % GROUP);
             rows[c * TILE + group * GROUP + r] += fold_lanes(*parts);
         }
         Stripe { rows, columns }
@@ -153,16 +153,16 @@ impl<'a> Tiles<'a> {
     /// Adds the pairs of two tiles: to `parts` for the tokens of `tile`, to `columns` (d + 1, TILE) for those of `other`.
     #[inline(always)]
     fn between(&self, tile: usize, other: usize, parts: &mut [[f64; LANES]], columns: &mut [f64]) {
-        let (own, values) = (self.values(tile), self.values(other));
+        let (row_values, values) = (self.values(tile), self.values(other));
         let mut weights = [[0.0; TILE]; GROUP];
         for (group, parts) in parts.chunks_exact_mut(GROUP * (self.pass.d + 1)).enumerate() {
             self.weights(tile, group, other, &mut weights);
             add_rows(&weights, values, parts);
-            for (own, columns) in own.chunks_exact(TILE).zip(columns.chunks_exact_mut(TILE)) {
-                let own: [f64; GROUP] = std::array::from_fn(|r| own[group * GROUP + r]);
+            for (row_values, columns) in row_values.chunks_exact(TILE).zip(columns.chunks_exact_mut(TILE)) {
+                let x: [f64; GROUP] = std::array::from_fn(|r| row_values[group * GROUP + r]);
                 let [a, b, c, d] = &weights;
                 for ((((column, a), b), c), d) in columns.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                    *column += (a * own[0] + b * own[1]) + (c * own[2] + d * own[3]);
+                    *column += (a * x[0] + b * x[1]) + (c * x[2] + d * x[3]);
                 }
             }
         }
@@ -171,11 +171,11 @@ impl<'a> Tiles<'a> {
     /// Computes e^{β<θ_i, θ_j> − shift} of a group of tokens i of `tile` and all tokens j of `other`.
     #[inline(always)]
     fn weights(&self, tile: usize, group: usize, other: usize, weights: &mut [[f64; TILE]; GROUP]) {
-        let (own, keys) = (self.keys(tile), self.keys(other));
+        let (queries, keys) = (self.keys(tile), self.keys(other));
         for (r, weights) in weights.iter_mut().enumerate() {
             weights.fill(0.0);
-            for (own, keys) in own.chunks_exact(TILE).zip(keys.chunks_exact(TILE)) {
-                let query = self.pass.law.beta * own[group * GROUP + r];
+            for (queries, keys) in queries.chunks_exact(TILE).zip(keys.chunks_exact(TILE)) {
+                let query = self.pass.law.beta * queries[group * GROUP + r];
                 for (score, key) in weights.iter_mut().zip(keys) {
                     *score += query * key;
                 }

@@ -86,18 +86,18 @@ impl RegressionBaseline {
             if k == 0 {
                 return Ok(0.0);
             }
-            let (seen, y) = (inputs.slice(s![.., ..k]), labels.slice(s![..k]));
+            let (examples, y) = (inputs.slice(s![.., ..k]), labels.slice(s![..k]));
             let x = inputs.column(k);
             Ok(match *self {
-                RegressionBaseline::LeastSquares => ridge(seen, y, 0.0)?.dot(&x),
-                RegressionBaseline::Ridge { noise_var } => ridge(seen, y, noise_var)?.dot(&x),
+                RegressionBaseline::LeastSquares => ridge(examples, y, 0.0)?.dot(&x),
+                RegressionBaseline::Ridge { noise_var } => ridge(examples, y, noise_var)?.dot(&x),
                 RegressionBaseline::Lasso { alpha } => {
                     // The solution for one example fewer is the start, which takes a few rounds instead of hundreds.
-                    start = lasso(seen, y, alpha, start.view());
+                    start = lasso(examples, y, alpha, start.view());
                     start.dot(&x)
                 }
-                RegressionBaseline::Neighbours { count } => nearest(seen, y, x, count),
-                RegressionBaseline::Averaging => seen.dot(&y).dot(&x) / k as f64,
+                RegressionBaseline::Neighbours { count } => nearest(examples, y, x, count),
+                RegressionBaseline::Averaging => examples.dot(&y).dot(&x) / k as f64,
             })
         };
         (0..inputs.ncols()).map(&mut predict).collect()

@@ -149,7 +149,7 @@ impl Model {
             Norm::Rms => false,
         };
         let (scale, shift) = (self.parameter(name), self.optional(&format!("{name}.bias")));
-        match self.device.fuses() {
+        match self.device.fuses {
             true => norm::fused(x, scale, shift, centred, &self.device),
             false => norm::graph(x, scale, shift, centred),
         }

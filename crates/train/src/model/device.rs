@@ -12,7 +12,7 @@ pub struct ComputeDevice {
     dtype: DType,
     name: &'static str,
     /// Flag: attention is one operation, and so is a norm.
-    fuses: bool,
+    pub(super) fuses: bool,
 }
 
 impl ComputeDevice {
@@ -78,11 +78,6 @@ impl ComputeDevice {
 
     pub(crate) fn is_f64(&self) -> bool {
         self.dtype == DType::F64
-    }
-
-    /// Returns `true` if attention is computed as one operation, and so is a norm.
-    pub(super) fn fuses(&self) -> bool {
-        self.fuses
     }
 
     pub(crate) fn options(&self) -> TensorCreationOptions {

@@ -201,7 +201,7 @@ mod tests {
         let (flat, scale) = (tracked("x", [batch * n, d]), tracked("scale", [1, d]));
         let shift = (form < 2).then(|| tracked("shift", [1, d]));
         let x = flat.clone().reshape([batch, n, d]);
-        let y = match device.fuses() {
+        let y = match device.fuses {
             true => fused(x, scale.clone(), shift.clone(), form.is_multiple_of(2), device),
             false => graph(x, scale.clone(), shift.clone(), form.is_multiple_of(2)),
         };

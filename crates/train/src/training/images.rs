@@ -76,9 +76,9 @@ impl ImageView {
         let classes = classes(&model)?;
         let mut judged = Judged { predictions: vec![], losses: vec![] };
         for part in indices.chunks(JUDGED) {
-            let seen = self.tokens(images, part)?;
-            let log = read(&activation::log_softmax(scores(&model, seen.tokens, &mut Recording::default())?, 1))?;
-            for (label, log) in seen.labels.into_iter().zip(log.chunks_exact(classes)) {
+            let batch = self.tokens(images, part)?;
+            let log = read(&activation::log_softmax(scores(&model, batch.tokens, &mut Recording::default())?, 1))?;
+            for (label, log) in batch.labels.into_iter().zip(log.chunks_exact(classes)) {
                 let best = log.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
                 judged.predictions.push(best.map_or(0, |(class, _)| class));
                 let requirement = || format!("must be more than {label}, a label of the images");
@@ -155,9 +155,9 @@ impl ImageTask<'_> {
         let (others, other_targets) = made(&batch.streams.child("partner", 0))?;
         for (place, i) in (batch.first..).take(batch.count).enumerate() {
             let weight = mix_up_weight(self.mix_up, &mut batch.streams.part("mix-up", i))?;
-            let (here, there) = (weight as f32, (1.0 - weight) as f32);
+            let (first_share, second_share) = (weight as f32, (1.0 - weight) as f32);
             let mut mixed = tokens.index_axis_mut(Axis(0), place);
-            mixed.zip_mut_with(&others.index_axis(Axis(0), place), |x, y| *x = here * *x + there * y);
+            mixed.zip_mut_with(&others.index_axis(Axis(0), place), |x, y| *x = first_share * *x + second_share * y);
             let mut mixed = targets.row_mut(place);
             mixed.zip_mut_with(&other_targets.row(place), |x, y| {
                 *x = weight * *x + (1.0 - weight) * y;

@@ -110,19 +110,19 @@ fn moved(
     let mut averages = averages.into_iter().flatten();
     let first = averages.next();
     let pair = || Some(AdaptiveMomentumState::new(steps, first.clone()?, averages.next()?));
-    let both = |m: AdaptiveMomentumState<2>| vec![m.moment_1, m.moment_2];
+    let moments = |m: AdaptiveMomentumState<2>| vec![m.moment_1, m.moment_2];
     match o.kind {
         OptimiserKind::Adam => {
             let rule = AdamConfig::new().with_beta_1(b1).with_beta_2(b2).with_epsilon(epsilon).build();
             let state = { pair }().map(AdamState::new);
             let (value, state) = rule.step(rate, value, gradient, state);
-            (value, state.map_or(vec![], |s| both(s.momentum)))
+            (value, state.map_or(vec![], |s| moments(s.momentum)))
         }
         OptimiserKind::AdamW => {
             let rule = AdamWConfig::new().with_beta_1(b1).with_beta_2(b2).with_epsilon(epsilon);
             let state = { pair }().map(AdamWState::new);
             let (value, state) = rule.with_weight_decay(decay).build().step(rate, value, gradient, state);
-            (value, state.map_or(vec![], |s| both(s.momentum)))
+            (value, state.map_or(vec![], |s| moments(s.momentum)))
         }
         OptimiserKind::Lion => {
             let rule = LionConfig::new().with_beta_1(b1).with_beta_2(b2).with_weight_decay(decay).build();

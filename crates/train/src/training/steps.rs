@@ -289,13 +289,15 @@ impl<'a> Trainer<'a> {
             total += read(&loss)?[0] / parts as f64;
             let loss = if parts > 1 { loss.mul_scalar(1.0 / parts as f64) } else { loss };
             let mut gradients = loss.backward();
-            let own = self.model.parameters().map(|p| {
+            let of_part = self.model.parameters().map(|p| {
                 let gradient = p.value.grad_remove(&mut gradients);
                 // The loss does not depend on this parameter, such as positions beyond a short prompt.
                 gradient.unwrap_or_else(|| p.value.clone().inner().zeros_like())
             });
-            sums =
-                if sums.is_empty() { own.collect() } else { sums.into_iter().zip(own).map(|(a, b)| a + b).collect() };
+            sums = match part {
+                0 => of_part.collect(),
+                _ => sums.into_iter().zip(of_part).map(|(a, b)| a + b).collect(),
+            };
         }
         Ok((total, sums))
     }

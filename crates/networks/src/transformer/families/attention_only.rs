@@ -4,13 +4,12 @@
 use super::super::architecture::*;
 use super::super::settings::Settings;
 use super::super::weights::{Affine, Names, Source};
-use super::{Family, Format};
+use super::Family;
 use attnlab_core::error::Result;
 use serde_json::json;
 
 pub(crate) const TRAINING: Family = Family {
     name: "attnlab",
-    format: Format::Training,
     architecture,
     names: Names {
         tokens: "tokens",

@@ -4,13 +4,12 @@
 use super::super::architecture::*;
 use super::super::settings::Settings;
 use super::super::weights::Names;
-use super::{Family, Format};
+use super::Family;
 use attnlab_core::error::Result;
 use serde_json::json;
 
 pub(super) const JSON: Family = Family {
     name: "bert",
-    format: Format::Json,
     architecture,
     names: Names {
         tokens: "embeddings.word_embeddings.weight",

@@ -3,13 +3,12 @@
 use super::super::architecture::*;
 use super::super::settings::Settings;
 use super::super::weights::Names;
-use super::{DECODER, Family, Format};
+use super::{DECODER, Family};
 use attnlab_core::error::Result;
 use serde_json::json;
 
 pub(super) const JSON: Family = Family {
     name: "gpt2",
-    format: Format::Json,
     architecture,
     names: Names {
         tokens: "wte.weight",
@@ -60,7 +59,6 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
 
 pub(super) const GGUF: Family = Family {
     name: "gpt2",
-    format: Format::Gguf,
     architecture: from_gguf,
     names: Names { positions: "position_embd.weight", ..Names::GGUF },
     qkv: |source, a, layer| source.affine(&format!("blk.{layer}.attn_qkv"), 3 * a.width, a.width, true),

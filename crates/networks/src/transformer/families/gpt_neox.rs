@@ -3,13 +3,12 @@
 use super::super::architecture::*;
 use super::super::settings::Settings;
 use super::super::weights::{Affine, Names, Source};
-use super::{Family, Format};
+use super::Family;
 use attnlab_core::error::Result;
 use ndarray::Axis;
 
 pub(super) const JSON: Family = Family {
     name: "gpt_neox",
-    format: Format::Json,
     architecture,
     names: Names {
         tokens: "embed_in.weight",
@@ -41,13 +40,12 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     let bias = s.flag_or("attention_bias", true)?;
     let share = Some(("rotary_pct", 0.25));
     // GPTNeoXConfig stores rotary_pct and rotary_emb_base a second time under these names, and overwrites them on reading.
-    for (copy, own, default) in
+    for (copy, name, default) in
         [("partial_rotary_factor", "rotary_pct", 0.25), ("rope_theta", "rotary_emb_base", 10_000.0)]
     {
-        let value = s.number_or(own, default)?;
-        if s.number_or(copy, value)? != value {
-            return Err(s.refuse(copy, &format!("must equal {own} = {value}, or be absent; transformers reads {own}")));
-        }
+        let value = s.number_or(name, default)?;
+        let same = s.number_or(copy, value)? == value;
+        s.require(same, copy, &format!("must equal {name} = {value}, or be absent; transformers reads {name}"))?;
     }
     Ok(TransformerArchitecture {
         head_dim,

@@ -3,13 +3,12 @@
 use super::super::architecture::*;
 use super::super::settings::Settings;
 use super::super::weights::Names;
-use super::{Family, Format};
+use super::Family;
 use attnlab_core::error::Result;
 use serde_json::json;
 
 pub(super) const JSON: Family = Family {
     name: "llama",
-    format: Format::Json,
     architecture,
     names: Names {
         tokens: "embed_tokens.weight",
@@ -35,8 +34,8 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
     s.take("is_decoder");
     s.only("hidden_act", json!("silu"))?;
     s.only("rope_interleaved", json!(false))?;
-    let head_dim = match s.take("head_dim") {
-        Some(_) => s.whole("head_dim")?,
+    let head_dim = match s.optional_whole("head_dim")? {
+        Some(head_dim) => head_dim,
         None => super::head_dim(s, "num_attention_heads", sizes.width, sizes.heads)?,
     };
     let attention_bias = s.flag_or("attention_bias", false)?;
@@ -59,7 +58,6 @@ fn architecture(s: &mut Settings) -> Result<TransformerArchitecture> {
 
 pub(super) const GGUF: Family = Family {
     name: "llama",
-    format: Format::Gguf,
     architecture: from_gguf,
     names: Names { rotary_factors: "rope_freqs.weight", gate: "blk.{}.ffn_gate", ..Names::GGUF },
     qkv: |source, a, layer| source.three(a, layer, "blk.{}", ["attn_q", "attn_k", "attn_v"]),
@@ -68,8 +66,8 @@ pub(super) const GGUF: Family = Family {
 /// The converter reorders the rows of queries and keys, so that neighbours are turned and not halves.
 fn from_gguf(s: &mut Settings) -> Result<TransformerArchitecture> {
     let sizes = super::gguf_sizes(s, "llama")?;
-    let head_dim = match s.take("llama.attention.key_length") {
-        Some(_) => s.whole("llama.attention.key_length")?,
+    let head_dim = match s.optional_whole("llama.attention.key_length")? {
+        Some(head_dim) => head_dim,
         None => super::head_dim(s, "llama.attention.head_count", sizes.width, sizes.heads)?,
     };
     s.only("llama.attention.value_length", json!(head_dim))?;

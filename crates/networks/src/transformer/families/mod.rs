@@ -1,5 +1,5 @@
 //! Families of networks: how their settings and the names of their tensors are read. A further family is one file here
-//! and one line in [`FAMILIES`].
+//! and one entry in [`JSON`] or [`GGUF`].
 
 pub(crate) mod attention_only;
 mod bert;
@@ -18,8 +18,6 @@ use attnlab_core::error::Result;
 pub(crate) struct Family {
     /// Name in `model_type` of config.json, or in `general.architecture` of GGUF.
     pub(crate) name: &'static str,
-    /// Format of the settings.
-    pub(crate) format: Format,
     /// Reads the settings; the name of the family is put in by the caller.
     pub(crate) architecture: fn(&mut Settings) -> Result<TransformerArchitecture>,
     /// Names of its tensors.
@@ -28,28 +26,11 @@ pub(crate) struct Family {
     pub(crate) qkv: fn(&mut Source<'_>, &TransformerArchitecture, usize) -> Result<Affine>,
 }
 
-/// Format of the settings of a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// `config.json`.
-    Json,
-    /// Metadata of a GGUF file.
-    Gguf,
-    /// Settings in a checkpoint of a training in this laboratory.
-    Training,
-}
+/// Families whose settings are in `config.json`.
+pub(crate) const JSON: &[&Family] = &[&gpt2::JSON, &gpt_neox::JSON, &opt::JSON, &llama::JSON, &bert::JSON];
 
-impl Family {
-    /// Returns the beginning of the names of its settings: GGUF keeps those of the vocabulary and words of the writer
-    /// in the same place.
-    pub(crate) fn prefix(&self) -> String {
-        if self.format == Format::Gguf { format!("{}.", self.name) } else { String::new() }
-    }
-}
-
-/// All families.
-pub(crate) const FAMILIES: &[&Family] =
-    &[&gpt2::JSON, &gpt2::GGUF, &gpt_neox::JSON, &opt::JSON, &llama::JSON, &llama::GGUF, &bert::JSON];
+/// Families whose settings are the metadata of a GGUF file.
+pub(crate) const GGUF: &[&Family] = &[&gpt2::GGUF, &llama::GGUF];
 
 /// Standard deviation of the entries of matrices before training, as GPT-2, BERT, OPT, Llama and GPT-NeoX are initialised.
 const SIGMA: f64 = 0.02;
@@ -110,8 +91,8 @@ fn gguf_sizes(s: &mut Settings, family: &str) -> Result<TransformerArchitecture>
     let heads = s.whole(&key("attention.head_count"))?;
     let output = if s.flag_or(OWN_OUTPUT, false)? { OutputHead::Own } else { OutputHead::Tied };
     let vocabulary = key("vocab_size");
-    let tokens = match s.take(TOKENS) {
-        Some(_) => s.whole(TOKENS)?,
+    let tokens = match s.optional_whole(TOKENS)? {
+        Some(tokens) => tokens,
         None => s.whole(&vocabulary)?,
     };
     Ok(TransformerArchitecture {

@@ -3,7 +3,7 @@
 use super::super::architecture::*;
 use super::super::settings::Settings;
 use super::super::weights::Names;
-use super::{Family, Format};
+use super::Family;
 use attnlab_core::error::Result;
 use serde_json::json;
 
@@ -12,7 +12,6 @@ const OFFSET: usize = 2;
 
 pub(super) const JSON: Family = Family {
     name: "opt",
-    format: Format::Json,
     architecture,
     names: Names {
         tokens: "embed_tokens.weight",

@@ -96,8 +96,8 @@ impl<'a> Column<'a> {
         let signal = self.top(self.own.clone())?;
         let noise = self.top(self.others())?;
         let captured = self.newton(signal, tau).map(|theta| (theta, signal, BreakKind::Captured));
-        let kept = self.newton(noise, tau).map(|theta| (theta, noise, BreakKind::NoiseKept));
-        let first = [captured, kept].into_iter().flatten().reduce(|a, b| if b.0 < a.0 { b } else { a });
+        let noise_kept = self.newton(noise, tau).map(|theta| (theta, noise, BreakKind::NoiseKept));
+        let first = [captured, noise_kept].into_iter().flatten().reduce(|a, b| if b.0 < a.0 { b } else { a });
         first.map(|(theta, row, kind)| self.break_at(theta, row, kind))
     }
 

@@ -73,6 +73,11 @@ impl Bracket {
     pub fn exact(theta: f64) -> Self {
         Bracket { low: theta, value: theta, high: theta }
     }
+
+    /// Makes the bracket of a column whose first break is known; `None` if it never breaks.
+    pub(crate) fn of_break(first_break: Option<Break>) -> Self {
+        Bracket::exact(first_break.map_or(f64::INFINITY, |b| b.theta))
+    }
 }
 
 /// The horizon of one head.
@@ -85,18 +90,6 @@ pub struct HeadHorizon {
     pub first: Option<Break>,
     /// Number of columns that were decided again in f64 to make `first` exact.
     pub redecided: usize,
-}
-
-impl HeadHorizon {
-    /// Makes the horizon of a head from the break of every column.
-    fn from_breaks(breaks: Vec<Option<Break>>) -> Self {
-        let theta = |b: &Option<Break>| Bracket::exact(b.map_or(f64::INFINITY, |b| b.theta));
-        HeadHorizon {
-            theta: breaks.iter().map(theta).collect(),
-            first: breaks.into_iter().flatten().reduce(earlier),
-            redecided: 0,
-        }
-    }
 }
 
 /// Returns the earlier of two breaks of one head; at the same θ, the one with the smaller column.
@@ -214,5 +207,7 @@ pub fn plain(y: ArrayView2<f64>, own: Range<usize>, tau: f64) -> Result<HeadHori
         let scores = column.to_vec();
         Column::new(&scores, &own, j).first_break(tau)
     };
-    Ok(HeadHorizon::from_breaks(scores.columns().into_iter().enumerate().map(break_of).collect()))
+    let breaks: Vec<Option<Break>> = scores.columns().into_iter().enumerate().map(break_of).collect();
+    let theta = breaks.iter().map(|b| Bracket::of_break(*b)).collect();
+    Ok(HeadHorizon { theta, first: breaks.into_iter().flatten().reduce(earlier), redecided: 0 })
 }

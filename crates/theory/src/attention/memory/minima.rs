@@ -124,8 +124,10 @@ impl DenseMemory {
             (low * self.alpha, high * self.alpha)
         };
         let (x, y) = (ends(0), ends(1));
-        let at = |(low, high): (f64, f64), i: usize| low + (high - low) * i as f64 / (side - 1) as f64;
-        Ok(Array2::from_shape_fn((2, side * side), |(row, i)| if row == 0 { at(x, i % side) } else { at(y, i / side) }))
+        let coordinate = |(low, high): (f64, f64), i: usize| low + (high - low) * i as f64 / (side - 1) as f64;
+        Ok(Array2::from_shape_fn((2, side * side), |(row, i)| {
+            if row == 0 { coordinate(x, i % side) } else { coordinate(y, i / side) }
+        }))
     }
 
     /// Returns the length of the longest token times α, a bound on the length of stationary states.

@@ -77,17 +77,6 @@ pub(super) fn sum_exp_columns<T: Exp>(scores: &[T], rows: usize, maxima: &[T], s
     );
 }
 
-/// Counts the scores of the column in (low, high], and those above high.
-#[inline(always)]
-fn count_above<T: Real>(column: &[T], low: T, high: T) -> (u32, u32) {
-    let (mut near, mut above) = (0, 0);
-    for s in column {
-        near += u32::from(*s > low && *s <= high);
-        above += u32::from(*s > high);
-    }
-    (near, above)
-}
-
 /// Counts, for each column j, the scores in (low_j, high_j] (`near[j]`) and those above high_j (`above[j]`).
 pub(super) fn count_columns<T: Real>(
     scores: &[T],
@@ -100,7 +89,12 @@ pub(super) fn count_columns<T: Real>(
         #[inline(always)]
         || {
             for (j, column) in scores.chunks_exact(rows).enumerate() {
-                (near[j], above[j]) = count_above(column, low[j], high[j]);
+                let (low, high, mut counts) = (low[j], high[j], (0, 0));
+                for s in column {
+                    counts.0 += u32::from(*s > low && *s <= high);
+                    counts.1 += u32::from(*s > high);
+                }
+                (near[j], above[j]) = counts;
             }
         },
     );

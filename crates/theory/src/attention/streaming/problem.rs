@@ -223,7 +223,8 @@ impl<'a, T: Exp> Problem<'a, T> {
                 let scores = &mut buffer[..keys.len() * queries.len()];
                 let left = all_keys.slice(s![.., keys.clone()]);
                 let right = all_queries.slice(s![.., queries.clone()]);
-                let tile = matrix_mut(scores, keys.len());
+                let shape = (keys.len(), queries.len()).f();
+                let tile = ArrayViewMut2::from_shape(shape, &mut *scores).expect("tiles are whole");
                 gemm(T::one(), left.t(), right, false, tile, Threads::One);
                 self.show(rule, slot, (keys, queries.clone()), scores);
             }
@@ -300,10 +301,4 @@ impl<'a, T: Exp> Problem<'a, T> {
 struct Slot<'o, T, S> {
     state: S,
     out: ArrayViewMut2<'o, T>,
-}
-
-/// Views a column-major slice as a matrix of `rows` rows.
-fn matrix_mut<T>(slice: &mut [T], rows: usize) -> ArrayViewMut2<'_, T> {
-    let cols = slice.len() / rows.max(1);
-    ArrayViewMut2::from_shape((rows, cols).f(), slice).expect("tiles are whole")
 }

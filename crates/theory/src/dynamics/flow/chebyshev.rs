@@ -6,7 +6,7 @@
 //! $\sqrt{h\rho}$ evaluations, with ρ the fastest rate, where Runge-Kutta pairs need $h\rho/3$ steps. Unlike implicit
 //! methods the method stores a few vectors and no matrix.
 
-use super::{Flow, Path, VectorField, Watch, Watching, too_long, unbounded};
+use super::{Flow, Path, VectorField, Watch, Watching, norm, too_long, unbounded};
 use attnlab_core::error::Result;
 
 /// Largest number of stages of a step: beyond it the rounding error, which grows as s² ε, exceeds 1e-11.
@@ -289,10 +289,6 @@ pub(super) fn run(flow: &Flow, field: &dyn VectorField, start: &[f64], times: &[
     }
     let (evaluations, drifts) = (stepper.evaluations, watching.drifts);
     Ok(Path { times: reached, states, event: crossing, steps, rejected, evaluations, drifts })
-}
-
-fn norm(x: &[f64]) -> f64 {
-    x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]

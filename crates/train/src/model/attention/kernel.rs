@@ -248,10 +248,10 @@ fn softmax_terms<T: Exp>(
         #[inline(always)]
         || {
             for (i, statistics) in statistics.iter_mut().enumerate() {
-                let seen = hide(&mut scores[i * keys..(i + 1) * keys], (settings.visible)(start + i, n));
-                let max = largest(seen);
-                let sum = exp_shifted(seen, max);
-                *statistics = if seen.is_empty() { [T::zero(); 2] } else { [max, sum.recip()] };
+                let row = hide(&mut scores[i * keys..(i + 1) * keys], (settings.visible)(start + i, n));
+                let max = largest(row);
+                let sum = exp_shifted(row, max);
+                *statistics = if row.is_empty() { [T::zero(); 2] } else { [max, sum.recip()] };
             }
         },
     );
@@ -292,10 +292,10 @@ fn slopes_of_scores<T: Exp>(
 #[inline(always)]
 fn hide<T: Exp>(row: &mut [T], visible: usize) -> &mut [T] {
     let whole = visible.next_multiple_of(LANES).min(row.len());
-    let (seen, hidden) = row.split_at_mut(whole);
-    seen[visible..].fill(T::neg_infinity());
+    let (vectors, hidden) = row.split_at_mut(whole);
+    vectors[visible..].fill(T::neg_infinity());
     hidden.fill(T::zero());
-    seen
+    vectors
 }
 
 /// Computes Σ_i a_i b_i in a fixed number of lanes.

@@ -103,7 +103,7 @@ impl Rotation {
 impl Attention {
     pub(super) fn new(config: &ModelConfig, device: &ComputeDevice, tokens: usize) -> Self {
         let settings = HeadSettings::new(config, tokens);
-        let tables = (!device.fuses()).then(|| Tables::new(&settings, device, tokens, config));
+        let tables = (!device.fuses).then(|| Tables::new(&settings, device, tokens, config));
         Attention { settings: Arc::new(settings), tables }
     }
 

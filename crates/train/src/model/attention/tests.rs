@@ -116,7 +116,7 @@ fn derivatives_are_finite_differences() {
                 let settings = Arc::new(form(&config, n));
                 let y = projected(&device, &settings, [batch, n, p]);
                 let gradient = gradient(mixed(fused::heads(y.clone(), &settings), &device), y.clone());
-                let at = |direction: &[f64], h: f64| {
+                let moved_by = |direction: &[f64], h: f64| {
                     let moved = values(y.clone()).into_iter().zip(direction).map(|(y, d)| y + h * d).collect();
                     mixed(fused::heads(device.tensor(moved, y.dims()), &settings), &device).into_scalar::<f64>()
                 };
@@ -125,7 +125,7 @@ fn derivatives_are_finite_differences() {
                 let directions: [Vec<f64>; 4] = [numbers("d", count), entry(0), entry(count / 2), entry(count - 1)];
                 for direction in directions {
                     let slope: f64 = gradient.iter().zip(&direction).map(|(g, d)| g * d).sum();
-                    let difference = (at(&direction, h) - at(&direction, -h)) / (2.0 * h);
+                    let difference = (moved_by(&direction, h) - moved_by(&direction, -h)) / (2.0 * h);
                     assert!(
                         (slope - difference).abs() < 1e-7 * (1.0 + difference.abs()),
                         "{}, {batch} {n} {p}, masked {masked}: {slope} {difference}",
@@ -156,11 +156,11 @@ fn fully_masked_rows_are_zero() {
                 for b in 0..2 {
                     for i in 0..n {
                         let row = &weights[(b * n + i) * n..][..n];
-                        let (seen, hidden) = row.split_at(visible(i, n));
+                        let (attended, hidden) = row.split_at(visible(i, n));
                         assert!(hidden.iter().all(|w| *w == 0.0));
-                        let sum: f64 = seen.iter().sum();
+                        let sum: f64 = attended.iter().sum();
                         let output = &out[(b * n + i) * 4..][..4];
-                        if seen.is_empty() {
+                        if attended.is_empty() {
                             assert!(output.iter().all(|x| *x == 0.0), "{n} {i}");
                         } else {
                             assert!((sum - 1.0).abs() < 1e-6 && output.iter().any(|x| *x != 0.0));

@@ -56,11 +56,13 @@ impl Context {
     /// Bounds a token of C_k of length `length`: it never breaks, or must be decided in f64. A token whose own weight
     /// at θ = 1 is above τ and at least 1 - τ keeps the pattern for all θ (see `attention::horizon::column`).
     pub fn signal(&self, tokens: &Tokens, j: usize, length: f64) -> Bracket {
-        let own = length * length;
+        let self_score = length * length;
         let error = self.gamma * length * self.longest_signal.max(self.longest_noise);
         let top = f64::from(tokens.top[j]) + error;
         let other = f64::from(tokens.other[j]) + error;
-        let inverse = 1.0 + (self.signals - 1) as f64 * (top - own).exp() + self.noises as f64 * (other - own).exp();
+        let inverse = 1.0
+            + (self.signals - 1) as f64 * (top - self_score).exp()
+            + self.noises as f64 * (other - self_score).exp();
         // The relative 1e-6 covers the rounding of this formula and of the lengths.
         if inverse * self.tau.max(1.0 - self.tau) < 1.0 - 1e-6 { NEVER } else { UNKNOWN }
     }

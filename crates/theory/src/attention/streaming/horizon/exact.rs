@@ -94,13 +94,8 @@ impl<F: Fn(usize) -> Array2<f64> + Sync> Blockwise<F> {
         let queries = ndarray::stack(Axis(0), &views).expect("columns of equal length");
         let mut scores = Array2::zeros((columns.len(), self.tokens).f());
         scores.axis_chunks_iter_mut(Axis(1), self.width).into_par_iter().enumerate().for_each(|(b, scores)| {
-            let keys = (self.block)(b);
-            product_into(queries.view(), keys.view(), scores);
+            gemm(1.0, queries.view(), (self.block)(b).view(), false, scores, Threads::One);
         });
         scores
     }
-}
-
-fn product_into(a: ArrayView2<f64>, b: ArrayView2<f64>, c: ndarray::ArrayViewMut2<f64>) {
-    gemm(1.0, a, b, false, c, Threads::One);
 }

@@ -88,9 +88,9 @@ pub fn horizon_with(
         return head;
     }
     let task = Pass::new(y, own)?;
-    let seen = pass(&task, false)?;
-    let mut theta = task.brackets(tau, &seen);
-    if seen.coarse && contenders(&theta) > BATCH.max(theta.len() / COARSE_SHARE) {
+    let result = pass(&task, false)?;
+    let mut theta = task.brackets(tau, &result);
+    if result.coarse && contenders(&theta) > BATCH.max(theta.len() / COARSE_SHARE) {
         theta = task.brackets(tau, &pass(&task, true)?);
     }
     Ok(settle(task.y, task.own, tau, theta))
@@ -173,7 +173,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Computes bounds for every column from the result of the pass.
-    fn brackets(&self, tau: f64, seen: &Seen) -> Vec<Bracket> {
+    fn brackets(&self, tau: f64, result: &Seen) -> Vec<Bracket> {
         let n = self.y.ncols();
         let longest = |signal: bool| {
             let of = |(j, l): (usize, &f64)| (self.own.contains(&j) == signal).then_some(*l);
@@ -183,13 +183,13 @@ impl<'a> Pass<'a> {
             tau,
             signals: self.own.len(),
             noises: n - self.own.len(),
-            gamma: seen.gamma,
-            sums: seen.sums,
+            gamma: result.gamma,
+            sums: result.sums,
             longest_signal: longest(true),
             longest_noise: longest(false),
         };
         let bracket = |j: usize| {
-            let (tokens, local) = (&seen.blocks[j / seen.width], j % seen.width);
+            let (tokens, local) = (&result.blocks[j / result.width], j % result.width);
             match &self.grids[j] {
                 Some(grid) => context.noise(tokens, local, grid),
                 None if self.own.contains(&j) => context.signal(tokens, local, self.lengths[j]),
@@ -301,7 +301,7 @@ impl Settling<'_> {
     fn decide(&mut self, columns: &[usize]) {
         let breaks = horizon_of_columns(self.y, &self.own, columns, self.tau);
         for (j, first_break) in columns.iter().zip(breaks) {
-            self.theta[*j] = Bracket::exact(first_break.map_or(f64::INFINITY, |b| b.theta));
+            self.theta[*j] = Bracket::of_break(first_break);
             self.decided[*j] = true;
             self.first = [self.first, first_break].into_iter().flatten().reduce(earlier);
         }
