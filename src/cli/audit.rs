@@ -22,10 +22,8 @@ process of its own. Writes rows and audit.md, which lists every unexpected verdi
 shows it. An audit that was stopped goes on where it was: give the same command again. Exit status 0: no
 surprise stands; 1: some do; 2: bad usage or input; 130: stopped.";
 
-/// Number of settings per claim, and time limit of a check, under --quick.
-const QUICK: (u64, Duration) = (4, Duration::from_secs(120));
-/// The same otherwise.
-const FULL: (u64, Duration) = (200, Duration::from_secs(120));
+/// Number of settings per claim under --quick.
+const QUICK: u64 = 4;
 
 /// Check every claim at random settings inside its domain
 #[derive(clap::Args, Debug)]
@@ -77,15 +75,15 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
 }
 
 fn options(args: &Args) -> Result<Options> {
-    let (settings, limit) = if args.quick { QUICK } else { FULL };
+    let defaults = Options::default();
     let program = std::env::current_exe()
         .map_err(|e| Error::io(std::path::Path::new("attnlab"), e, "Start it by its full path"))?;
     Ok(Options {
         out: args.out.clone(),
         only: args.only.clone(),
         seed: args.seed,
-        settings: args.settings.unwrap_or(settings),
-        limit: args.check_limit.unwrap_or(limit),
+        settings: args.settings.unwrap_or(if args.quick { QUICK } else { defaults.settings }),
+        limit: args.check_limit.unwrap_or(defaults.limit),
         program: Some(program),
         grid: args.parts.grid(),
     })

@@ -19,7 +19,7 @@ pub fn claim_entry(claim: &dyn Claim) -> Value {
 pub fn claim_json(claim: &dyn Claim) -> Value {
     let sheet = claim.sheet();
     let schema = claim.schema();
-    let defaults = Params::resolve(&schema, &Map::new()).ok();
+    let defaults = defaults(&schema);
     let mutants: Vec<_> = claim
         .mutants()
         .into_iter()
@@ -31,7 +31,7 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
     let mut rest = json!({
         "corrected": sheet.holds, "own": sheet.own, "class": sheet.class, "print": sheet.print,
         "witness": sheet.witness, "range": sheet.range, "tolerance": sheet.tolerance,
-        "parameters": parameters_json(&schema, defaults.as_ref()),
+        "parameters": parameters_json(&schema),
         "arrays": claim.takes().iter().map(array_json).collect::<Vec<_>>(),
         "hypotheses": defaults.as_ref().map(|p| claim.hypotheses(p)),
         "trials": defaults.as_ref().map(|p| claim.default_trials(p)), "mutants": mutants,
@@ -43,13 +43,19 @@ pub fn claim_json(claim: &dyn Claim) -> Value {
     card
 }
 
+/// Returns the default parameters; None where one is required.
+fn defaults(schema: &Schema) -> Option<Params> {
+    Params::resolve(schema, &Map::new()).ok()
+}
+
 /// Returns the parameters of a schema as JSON: name, range, default, meaning.
-pub fn parameters_json(schema: &Schema, defaults: Option<&Params>) -> Vec<Value> {
+pub fn parameters_json(schema: &Schema) -> Vec<Value> {
+    let defaults = defaults(schema);
     let entry = |spec: &Spec| {
         let formula = if let Fallback::Derived(formula, _) = spec.default { Some(formula) } else { None };
         json!({
             "name": spec.name, "allowed": spec.domain.allowed(),
-            "required": matches!(spec.default, Fallback::Required), "default": spec.default_value(defaults),
+            "required": matches!(spec.default, Fallback::Required), "default": spec.default_value(defaults.as_ref()),
             "formula": formula, "doc": spec.doc(), "symbol": spec.symbol, "unit": spec.unit, "aliases": spec.aliases,
         })
     };
@@ -64,7 +70,7 @@ fn array_json(array: &ArraySpec) -> Value {
 pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
     let sheet = claim.sheet();
     let schema = claim.schema();
-    let defaults = Params::resolve(&schema, &Map::new()).ok();
+    let defaults = defaults(&schema);
     let mut lines = vec![format!("{}: {}", sheet.id, sheet.title)];
     lines.extend(wrapped(&sheet.source(), 2, WIDTH));
     let heading = if sheet.own { "statement, in our words" } else { "statement as printed" };
@@ -85,7 +91,7 @@ pub fn claim_lines(claim: &dyn Claim) -> Vec<String> {
         lines.push(format!("  trials by default: {}", claim.default_trials(p)));
         lines.extend(hypotheses(claim, p));
     }
-    lines.extend(parameter_lines(&schema, defaults.as_ref()));
+    lines.extend(parameter_lines(&schema));
     let array = |a: &ArraySpec| {
         let replaced =
             if a.replaces.is_empty() { String::new() } else { format!("in place of {}", a.replaces.join(", ")) };
@@ -127,12 +133,13 @@ fn hypotheses(claim: &dyn Claim, defaults: &Params) -> Vec<String> {
 }
 
 /// Returns the parameters of a schema as text.
-pub fn parameter_lines(schema: &Schema, defaults: Option<&Params>) -> Vec<String> {
+pub fn parameter_lines(schema: &Schema) -> Vec<String> {
+    let defaults = defaults(schema);
     let row = |spec: &Spec| {
         let default = match &spec.default {
             Fallback::Required => "required".into(),
             Fallback::Fixed(value) => format::value(value),
-            Fallback::Derived(formula, _) => match spec.default_value(defaults) {
+            Fallback::Derived(formula, _) => match spec.default_value(defaults.as_ref()) {
                 Value::Null => formula.to_string(),
                 value => format!("{formula} = {}", format::value(&value)),
             },

@@ -60,7 +60,7 @@ pub struct Args {
     beyond_hypotheses: bool,
     /// Also check the claims' mutants, each at its own parameters; they must be refuted
     #[arg(long)]
-    mutants: bool,
+    pub(super) mutants: bool,
     /// Number of seeds under which each mutant is checked; the share that refutes it is the power
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::mutant_seeds)]
     #[arg(allow_negative_numbers = true, requires = "mutants")]
@@ -71,13 +71,13 @@ pub struct Args {
     arrays: Vec<String>,
     /// Write every case on the arrays to a new file, one JSON object per case and line
     #[arg(long, value_name = "FILE", requires = "arrays")]
-    cases: Option<PathBuf>,
+    pub(super) cases: Option<PathBuf>,
     /// Replace an existing file of cases
     #[arg(long, requires = "cases")]
-    force: bool,
+    pub(super) force: bool,
     /// Print one JSON object per claim and line
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 /// Line of `check --json`: the report, and the name of the mutant, if it is of one.
@@ -110,9 +110,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
             let allowed = "must name a claim all of whose arrays are given; `attnlab show ID` lists them";
             return Err(Error::invalid("ID", args.ids.join(" "), allowed));
         }
-        let Args { mutants, json, cases, force, .. } = args;
-        let form = on_arrays::Form { mutants: *mutants, json: *json, cases: cases.as_deref(), force: *force };
-        return on_arrays::run(&fitting, &arrays, &form, out);
+        return on_arrays::run(&fitting, &arrays, args, out);
     }
     let options = CheckOptions {
         seed: args.seed,

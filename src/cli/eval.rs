@@ -3,8 +3,7 @@
 use attnlab_core::error::Result;
 use attnlab_core::format;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::Parameters;
-use attnlab_lab::command::{Out, Status};
+use attnlab_lab::command::{Out, Parameters, Status};
 
 const EXAMPLES: &str = "\
 Examples:

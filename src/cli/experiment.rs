@@ -5,10 +5,11 @@ use super::{Process, finish, usage};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::input::Inputs;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, note, stop_on_signals};
+use attnlab_lab::command::{Out, Parameters, RowOptions, Status, input, stop_on_signals};
 use attnlab_lab::experiment::Entry;
 use attnlab_lab::figure;
 use attnlab_lab::folder::{self, RunFolder};
+use attnlab_lab::run::files::content;
 use attnlab_lab::run::store::Manifest;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use std::path::{Path, PathBuf};
@@ -144,15 +145,10 @@ pub fn figure(args: &FigureArgs, catalogue: &Catalogue, out: &mut Out) -> Result
         Err(_) => args.id.as_str(),
     };
     if manifest.id != named {
-        return Err(Error::Content {
-            path: args.rows.clone(),
-            problem: format!("it holds rows of {}, not of {named}", manifest.id),
-        });
+        return Err(content(&args.rows, format!("it holds rows of {}, not of {named}", manifest.id)));
     }
     let run = RunFolder::open(&args.rows, catalogue)?;
-    for dropped in &run.dropped {
-        note(&format!("warning: {dropped}"));
-    }
+    folder::note_dropped(&run.dropped);
     let figures = if args.partial { run.partial_figures()? } else { run.figures()? };
     folder::list(&figure::write_all(&figures, &args.out)?, out)?;
     Ok(Status::Expected)

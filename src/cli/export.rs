@@ -7,8 +7,6 @@ use attnlab_lab::folder::{self, no_rows};
 use attnlab_lab::run::export::write_csv;
 use attnlab_lab::run::files;
 use attnlab_lab::run::store::Manifest;
-#[cfg(not(feature = "parquet"))]
-use attnlab_lab::run::store::Stored;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -77,7 +75,11 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     let advice = "Nothing was changed";
     let written = files::replace_by(&path, advice, |to| match args.format {
         Format::Csv => write_csv(&stored, to),
-        Format::Parquet => write_parquet(&stored, to),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => attnlab_lab::run::export::write_parquet(&stored, to),
+        // Refused above.
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => args.format.ensure_built(),
     });
     written.map_err(|e| match e {
         // Rows that could not be read: the message names their file.
@@ -86,12 +88,4 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     })?;
     out.line(&path.display().to_string())?;
     Ok(Status::Expected)
-}
-
-#[cfg(feature = "parquet")]
-use attnlab_lab::run::export::write_parquet;
-
-#[cfg(not(feature = "parquet"))]
-fn write_parquet(_: &Stored, _: &mut files::Sink) -> Result<()> {
-    Format::Parquet.ensure_built()
 }

@@ -28,9 +28,9 @@ pub struct Args {
 
 /// Quantities, verdict words and terms.
 struct Entries {
-    names: Vec<QuantityEntry>,
-    words: Vec<(&'static str, &'static str)>,
-    more: Vec<(&'static str, &'static str)>,
+    quantities: Vec<QuantityEntry>,
+    verdicts: Vec<(&'static str, &'static str)>,
+    terms: Vec<(&'static str, &'static str)>,
 }
 
 /// Returns what `attnlab glossary --json` prints, of all words or of one.
@@ -42,23 +42,24 @@ pub fn defined(catalogue: &Catalogue, word: Option<&str>) -> Result<Value> {
     let object = |pairs: &[(&str, &str)]| -> Value {
         Value::Object(pairs.iter().map(|(w, d)| (w.to_string(), json!(d))).collect())
     };
-    Ok(json!({ "quantities": entries.names, "verdicts": object(&entries.words), "terms": object(&entries.more) }))
+    let (verdicts, terms) = (object(&entries.verdicts), object(&entries.terms));
+    Ok(json!({ "quantities": entries.quantities, "verdicts": verdicts, "terms": terms }))
 }
 
 fn entries(catalogue: &Catalogue, word: Option<&str>) -> Result<Entries> {
-    let (mut names, mut words, mut more) = (quantities(catalogue), verdicts(), terms(catalogue));
+    let (mut quantities, mut verdicts, mut terms) = (quantities(catalogue), verdicts(), terms(catalogue));
     if let Some(word) = word {
-        let known: Vec<String> =
-            names.iter().map(|q| q.name.clone()).chain(words.iter().chain(&more).map(|(w, _)| w.to_string())).collect();
-        names.retain(|q| q.name == word || q.aliases.iter().any(|alias| alias == word));
-        words.retain(|(w, _)| *w == word);
-        more.retain(|(w, _)| *w == word);
-        if names.is_empty() && words.is_empty() && more.is_empty() {
+        let words = verdicts.iter().chain(&terms).map(|(w, _)| w.to_string());
+        let known: Vec<String> = quantities.iter().map(|q| q.name.clone()).chain(words).collect();
+        quantities.retain(|q| q.name == word || q.aliases.iter().any(|alias| alias == word));
+        verdicts.retain(|(w, _)| *w == word);
+        terms.retain(|(w, _)| *w == word);
+        if quantities.is_empty() && verdicts.is_empty() && terms.is_empty() {
             let known = known.iter().map(String::as_str);
             return Err(attnlab_core::Error::unknown("name or word", word, known).listed_by("`attnlab glossary`"));
         }
     }
-    Ok(Entries { names, words, more })
+    Ok(Entries { quantities, verdicts, terms })
 }
 
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
@@ -67,10 +68,10 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         out.json(&defined(catalogue, word)?)?;
         return Ok(Status::Expected);
     }
-    let Entries { names, words, more } = entries(catalogue, word)?;
-    if !names.is_empty() {
+    let Entries { quantities, verdicts, terms } = entries(catalogue, word)?;
+    if !quantities.is_empty() {
         out.line("Quantities (--set NAME=VALUE): name, symbol, rooms, meaning")?;
-        let rows = names.iter().flat_map(|q| {
+        let rows = quantities.iter().flat_map(|q| {
             q.meanings.iter().enumerate().map(|(i, m)| {
                 let name = if i == 0 { q.name.as_str() } else { "" };
                 let unit = if m.unit.is_empty() { String::new() } else { format!(" ({})", m.unit) };
@@ -79,7 +80,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
         });
         table(&rows.collect::<Vec<_>>()).iter().try_for_each(|line| out.line(line))?;
     }
-    for (heading, pairs) in [("\nVerdicts", &words), ("\nTerms", &more)] {
+    for (heading, pairs) in [("\nVerdicts", &verdicts), ("\nTerms", &terms)] {
         if pairs.is_empty() {
             continue;
         }

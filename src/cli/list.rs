@@ -3,13 +3,12 @@
 use super::card;
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::wrapped;
-use attnlab_core::params::Params;
 use attnlab_lab::catalogue::{Catalogue, is_pattern};
 use attnlab_lab::claim::{Claim, Paper};
 use attnlab_lab::command::{Out, Status};
 use attnlab_lab::experiment::Entry;
 use attnlab_lab::formula::Formula;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 const EXAMPLES: &str = "\
@@ -170,10 +169,8 @@ fn show_entry(catalogue: &Catalogue, id: &str, out: &mut Out) -> Result<()> {
 }
 
 fn formula_json(formula: &Formula) -> Value {
-    let schema = (formula.schema)();
-    let defaults = Params::resolve(&schema, &Map::new()).ok();
     let mut card = formula_line(formula);
-    card["parameters"] = card::parameters_json(&schema, defaults.as_ref()).into();
+    card["parameters"] = card::parameters_json(&(formula.schema)()).into();
     card
 }
 
@@ -182,11 +179,9 @@ fn formula_line(formula: &Formula) -> Value {
 }
 
 fn show_formula(formula: &Formula, out: &mut Out) -> Result<()> {
-    let schema = (formula.schema)();
-    let defaults = Params::resolve(&schema, &Map::new()).ok();
     out.line(&format!("{}: {}", formula.id, formula.doc))?;
     out.line(&format!("  {}", formula.source))?;
-    card::parameter_lines(&schema, defaults.as_ref()).iter().try_for_each(|l| out.line(l))
+    card::parameter_lines(&(formula.schema)()).iter().try_for_each(|l| out.line(l))
 }
 
 fn experiment_json(entry: &Entry) -> Value {

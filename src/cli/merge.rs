@@ -4,8 +4,7 @@ use super::sweep as sweep_cli;
 use attnlab_core::error::Result;
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Out, Status};
-use attnlab_lab::sweep;
-use attnlab_lab::sweep::MergeOptions;
+use attnlab_lab::sweep::{self, MergeOptions};
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -27,17 +26,12 @@ pub struct Args {
     /// Folder for the merged rows; may be one of the others
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Delete the rows of another run that the folder --out holds
-    #[arg(long)]
-    force: bool,
-    /// Take rows of several builds of attnlab together; the manifest and reports then name every build
-    #[arg(long)]
-    mix_builds: bool,
+    #[command(flatten)]
+    options: MergeOptions,
 }
 
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    let options = MergeOptions { force: args.force, mix_builds: args.mix_builds };
-    let (plan, merged) = sweep::merge_rows(&args.folders, catalogue, &args.out, options)?;
+    let (plan, merged) = sweep::merge_rows(&args.folders, catalogue, &args.out, args.options)?;
     attnlab_lab::folder::note_dropped(&merged.dropped);
     sweep_cli::finish(&plan, &merged, &args.out, out)?;
     Ok(Status::Expected)

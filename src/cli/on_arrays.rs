@@ -1,6 +1,6 @@
 //! `attnlab check --array`: what claims about a layer say of files.
 
-use super::check::{WIDTH, field};
+use super::check::{Args, WIDTH, field};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::format::{pairs, wrapped};
 use attnlab_core::npy::shape_text;
@@ -60,18 +60,6 @@ pub fn read(arguments: &[String]) -> Result<Arrays> {
 /// A claim and the parameters that the user set.
 type Chosen = (Arc<dyn Claim>, Map<String, Value>);
 
-/// Form in which verdicts on arrays are given.
-pub struct Form<'a> {
-    /// Flag: the claims' mutants are judged too.
-    pub mutants: bool,
-    /// Flag: one JSON object per claim and line.
-    pub json: bool,
-    /// File for the cases, one JSON object per case and line.
-    pub cases: Option<&'a Path>,
-    /// Flag: the file may exist, and is replaced.
-    pub force: bool,
-}
-
 /// Line of the file of cases.
 #[derive(Serialize)]
 struct Line<'a> {
@@ -84,43 +72,45 @@ struct Line<'a> {
 ///
 /// # Errors
 /// As [`OnArrays::judge`]; a file of cases that exists or cannot be written.
-pub fn run(claims: &[Chosen], arrays: &Arrays, form: &Form, out: &mut Out) -> Result<Status> {
-    form.cases.map_or(Ok(()), |path| files::ensure_free(path, form.force))?;
-    let judged = claims.iter().map(|(claim, set)| OnArrays::judge(&**claim, set, arrays, form.mutants));
+pub fn run(claims: &[Chosen], arrays: &Arrays, args: &Args, out: &mut Out) -> Result<Status> {
+    args.cases.as_deref().map_or(Ok(()), |path| files::ensure_free(path, args.force))?;
+    let judged = claims.iter().map(|(claim, set)| OnArrays::judge(&**claim, set, arrays, args.mutants));
     let judged = judged.collect::<Result<Vec<_>>>()?;
-    if let Some(path) = form.cases {
-        files::write_whole(path, form.force, |to| {
-            for (found, case) in judged.iter().flat_map(|found| found.each.iter().map(move |case| (found, case))) {
-                serde_json::to_writer(&mut *to, &Line { claim: &found.claim, case })?;
-                to.write_all(b"\n")?;
+    if let Some(path) = &args.cases {
+        files::write_whole(path, args.force, |to| {
+            for judgement in &judged {
+                for case in &judgement.each {
+                    serde_json::to_writer(&mut *to, &Line { claim: &judgement.claim, case })?;
+                    to.write_all(b"\n")?;
+                }
             }
             Ok(())
         })?;
     }
     let mut status = Status::Expected;
-    for ((claim, _), found) in claims.iter().zip(&judged) {
-        status = status.max(match (found.failed.is_empty(), found.fails) {
+    for ((claim, _), judgement) in claims.iter().zip(&judged) {
+        status = status.max(match (judgement.failed.is_empty(), judgement.fails) {
             (false, _) => Status::Failed,
             (true, 0) => Status::Expected,
             (true, _) => Status::Unexpected,
         });
-        match form.json {
-            true => out.json(found)?,
-            false => block(found, &claim.sheet().title).iter().try_for_each(|line| out.line(line))?,
+        match args.json {
+            true => out.json(judgement)?,
+            false => block(judgement, &claim.sheet().title).iter().try_for_each(|line| out.line(line))?,
         }
     }
     Ok(status)
 }
 
 /// Returns the text of what a claim says, with a blank line at its end.
-fn block(found: &OnArrays, title: &str) -> Vec<String> {
-    let counted = match found.cases() {
+fn block(judgement: &OnArrays, title: &str) -> Vec<String> {
+    let counted = match judgement.cases() {
         1 => String::new(),
-        cases => format!(" ({} of {cases} cases hold, {} fail)", found.holds, found.fails),
+        cases => format!(" ({} of {cases} cases hold, {} fail)", judgement.holds, judgement.fails),
     };
-    let mut lines = vec![format!("{}: {} on these arrays{counted}", found.claim, found.verdict)];
+    let mut lines = vec![format!("{}: {} on these arrays{counted}", judgement.claim, judgement.verdict)];
     lines.extend(wrapped(title, 2, WIDTH));
-    lines.extend(wrapped(&found.source, 2, WIDTH));
+    lines.extend(wrapped(&judgement.source, 2, WIDTH));
     let of_name = |(name, shapes): (&String, &Vec<(usize, usize)>)| {
         let text = |(rows, columns): &(usize, usize)| format!("({rows}, {columns})");
         match shapes.as_slice() {
@@ -128,24 +118,24 @@ fn block(found: &OnArrays, title: &str) -> Vec<String> {
             _ => format!("{name} {}", shapes.iter().map(text).collect::<Vec<_>>().join(" ")),
         }
     };
-    lines.extend(field("arrays", &found.arrays.iter().map(of_name).collect::<Vec<_>>().join(", ")));
-    for (name, reasons) in [("silent", &found.silent), ("failed", &found.failed)] {
+    lines.extend(field("arrays", &judgement.arrays.iter().map(of_name).collect::<Vec<_>>().join(", ")));
+    for (name, reasons) in [("silent", &judgement.silent), ("failed", &judgement.failed)] {
         for (reason, count) in reasons {
-            lines.extend(field(name, &format!("{reason}: {count} of {}", found.cases())));
+            lines.extend(field(name, &format!("{reason}: {count} of {}", judgement.cases())));
         }
     }
-    if !found.parameters.is_empty() {
-        lines.extend(field("parameters", &pairs(&found.parameters)));
+    if !judgement.parameters.is_empty() {
+        lines.extend(field("parameters", &pairs(&judgement.parameters)));
     }
-    if !found.unset.is_empty() {
-        let names = found.unset.join(", ");
+    if !judgement.unset.is_empty() {
+        let names = judgement.unset.join(", ");
         lines.extend(field("not set", &format!("{names}: as in draws; set what is otherwise in your layer")));
     }
-    if let Some(case) = &found.closest {
+    if let Some(case) = &judgement.closest {
         lines.extend(field("closest", &format!("case {}: {}", case.number, case.sides)));
         lines.extend(field("witness", &pairs(&case.witness)));
     }
-    for (name, verdict) in &found.mutants {
+    for (name, verdict) in &judgement.mutants {
         let told = match *verdict {
             "fails" => "fails: these arrays tell it from the claim",
             _ => "does not fail: these arrays cannot tell it from the claim",

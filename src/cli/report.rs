@@ -7,6 +7,7 @@ use attnlab_lab::catalogue::Catalogue;
 use attnlab_lab::command::{Out, Status, input, note, wait};
 use attnlab_lab::folder::{Contents, Follower, PageUpdate};
 use attnlab_lab::report::{self, Report};
+use attnlab_lab::run::files::content;
 use attnlab_lab::run::store;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -145,10 +146,7 @@ pub fn spare(path: &Path, another: &str) -> Result<()> {
     let mut start = [0; report::START.len()];
     match file.read_exact(&mut start) {
         Ok(()) if start == *report::START.as_bytes() => Ok(()),
-        _ => Err(Error::Content {
-            path: path.to_path_buf(),
-            problem: format!("it is not a report and is left as it is. Choose another {another}"),
-        }),
+        _ => Err(content(path, format!("it is not a report and is left as it is. Choose another {another}"))),
     }
 }
 

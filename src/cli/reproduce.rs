@@ -4,10 +4,9 @@ use super::open;
 use attnlab_core::error::Result;
 use attnlab_core::format::{number, table};
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::command::{Bar, Out, Status, input, note};
+use attnlab_lab::command::{Bar, Out, Status, note};
 use attnlab_lab::reproduce::{Event, Options, Summary, reproduce};
 use attnlab_lab::run::CheckReport;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Number of steps whose time is told at the end.
@@ -31,48 +30,15 @@ are not; 2: bad usage or input; 3: a computation failed; 130: stopped.";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Folder for the report, the pictures and the rows
-    #[arg(long, value_name = "DIR", default_value = Options::FOLDER)]
-    out: PathBuf,
-    /// Run only these claims and experiments; `prefix*` stands for all claims whose ids begin so
-    #[arg(long, value_name = "ID", num_args = 1..)]
-    only: Vec<String>,
-    /// Seed of every random stream
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
-    seed: u64,
-    /// Number of seeds under which each mutant is checked; the share that refutes it is the power
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::mutant_seeds)]
-    #[arg(allow_negative_numbers = true)]
-    mutant_seeds: u64,
-    /// Take N times each claim's own number of trials; verdicts of other numbers stay among the rows
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::positive, allow_negative_numbers = true)]
-    times: u64,
-    /// Go on with twice the trials, up to 128 times, where they do not decide
-    #[arg(long)]
-    until_decided: bool,
-    /// Delete the rows of another run that the folder holds
-    #[arg(long)]
-    force: bool,
-    /// Keep the rows that another build of attnlab has computed; rows and reports then name every build
-    #[arg(long)]
-    mix_builds: bool,
+    #[command(flatten)]
+    options: Options,
     /// Open the report in the browser when it is written
     #[arg(long)]
     open: bool,
 }
 
 pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> {
-    let options = Options {
-        out: args.out.clone(),
-        only: args.only.clone(),
-        seed: args.seed,
-        mutant_seeds: args.mutant_seeds,
-        times: args.times,
-        until_decided: args.until_decided,
-        force: args.force,
-        mix_builds: args.mix_builds,
-    };
-    let summary = reproduce(catalogue, &options, &Bar::new(), &mut |event| match event {
+    let summary = reproduce(catalogue, &args.options, &Bar::new(), &mut |event| match event {
         Event::Checked { check, refuted, mutants } => out.line(&line(&check.report, refuted, mutants)),
         Event::Written(path) => out.line(&path.display().to_string()),
         Event::Note(text) => {
@@ -84,7 +50,7 @@ pub fn run(args: &Args, catalogue: &Catalogue, out: &mut Out) -> Result<Status> 
     let (expected, total) = (summary.expected, summary.verdicts);
     out.line(&super::check::tally(expected, total))?;
     if args.open {
-        open::in_browser(&args.out.join("report.html"));
+        open::in_browser(&args.options.out.join("report.html"));
     }
     Ok(if expected == total { Status::Expected } else { Status::Unexpected })
 }

@@ -8,8 +8,7 @@ use attnlab_lab::folder::{list, note_shard, note_trials};
 use attnlab_lab::run::grid::{Finished, GridOptions};
 use attnlab_lab::run::memory;
 use attnlab_lab::run::store::Shard;
-use attnlab_lab::sweep;
-use attnlab_lab::sweep::{CellMark, Plan, Sweep};
+use attnlab_lab::sweep::{self, CellMark, Plan, Sweep};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +84,9 @@ fn size(plan: &Plan, folder: &Path) -> Result<String> {
     let heaviest = heaviest
         .filter(|c| c.memory > 0)
         .map_or(String::new(), |c| format!(", at most {} of memory a trial", memory::size(c.memory)));
-    let (cells, most) = (plan.cells.len(), if plan.stops() { "at most " } else { "" });
+    // Under a stopping rule cells may end before all their trials are done.
+    let stops = plan.claim().is_some_and(|(_, sweep)| sweep.stop.is_some());
+    let (cells, most) = (plan.cells.len(), if stops { "at most " } else { "" });
     Ok(format!("{cells} cells, {most}{trials} trials{heaviest}; rows in {}", folder.display()))
 }
 

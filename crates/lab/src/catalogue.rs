@@ -9,6 +9,7 @@ use crate::claim::{Claim, Paper};
 use crate::command::Command;
 use crate::experiment::Entry;
 use crate::formula::Formula;
+use crate::run::files::content;
 use attnlab_core::error::{Error, Result, require};
 use attnlab_core::params::{Params, Schema};
 use serde_json::Map;
@@ -146,7 +147,7 @@ fn fits(claim: &dyn Claim) -> Result<()> {
 
 fn unique_names(id: &str, schema: &Schema) -> Result<()> {
     let names = schema.iter().flat_map(|s| s.aliases.iter().chain([&s.name]));
-    unique("parameter", names.copied()).map_err(|e| Error::Content { path: id.into(), problem: e.to_string() })
+    unique("parameter", names.copied()).map_err(|e| content(id, e))
 }
 
 fn unique<'a>(what: &'static str, mut names: impl Iterator<Item = &'a str>) -> Result<()> {

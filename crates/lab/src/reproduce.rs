@@ -6,6 +6,7 @@
 
 use crate::catalogue::{Catalogue, is_pattern};
 use crate::claim::{Claim, Mutant};
+use crate::command::input;
 use crate::experiment::{self, Entry, RunOptions};
 use crate::figure;
 use crate::folder;
@@ -21,24 +22,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Settings of [`reproduce`].
-#[derive(Clone, Debug)]
+/// Settings of [`reproduce`], which `attnlab reproduce` takes from the command line. Without `only`, all claims are checked
+/// and all experiments run that train no networks and measure no files.
+#[derive(clap::Args, Clone, Debug)]
 pub struct Options {
-    /// Folder for the report, the pictures and the rows.
+    /// Folder for the report, the pictures and the rows
+    #[arg(long, value_name = "DIR", default_value = Options::FOLDER)]
     pub out: PathBuf,
-    /// Claims, as [`Catalogue::named`] knows them, and experiments to run; if empty, all that train no networks.
+    /// Run only these claims and experiments; `prefix*` stands for all claims whose ids begin so
+    #[arg(long, value_name = "ID", num_args = 1..)]
     pub only: Vec<String>,
-    /// Seed of every stream.
+    /// Seed of every random stream
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     pub seed: u64,
-    /// Seeds under which each mutant is checked.
+    /// Number of seeds under which each mutant is checked; the share that refutes it is the power
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::mutant_seeds)]
+    #[arg(allow_negative_numbers = true)]
     pub mutant_seeds: u64,
-    /// Number of trials of every claim, relative to its own number. Verdicts of other numbers stay among the rows.
+    /// Take N times each claim's own number of trials; verdicts of other numbers stay among the rows
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = input::positive, allow_negative_numbers = true)]
     pub times: u64,
-    /// Flag: inconclusive checks go on; see [`CheckOptions::until_decided`].
+    /// Go on with twice the trials, up to 128 times, where they do not decide
+    #[arg(long)]
     pub until_decided: bool,
-    /// Flag: rows of another run in the folder are deleted.
+    /// Delete the rows of another run that the folder holds
+    #[arg(long)]
     pub force: bool,
-    /// Flag: rows of other builds are kept beside those of this one.
+    /// Keep the rows that another build of attnlab has computed; rows and reports then name every build
+    #[arg(long)]
     pub mix_builds: bool,
 }
 
@@ -244,45 +255,38 @@ impl Work<'_> {
         self.done += 1;
         self.progress.overall(self.done, self.steps);
         if self.progress.stopped() && self.done < self.steps {
-            return Err(Error::Stopped { done: self.done, all: self.steps, what: "steps", kept: true });
+            return Err(self.stopped());
         }
         Ok(())
     }
 
-    /// Corrects the message of a stopped check: the check itself is lost, those before it are kept.
-    fn resumable(&self, error: Error) -> Error {
-        match error {
-            Error::Stopped { .. } => Error::Stopped { done: self.done, all: self.steps, what: "steps", kept: true },
-            error => error,
-        }
+    fn stopped(&self) -> Error {
+        Error::Stopped { done: self.done, all: self.steps, what: "steps", kept: true }
     }
 
     fn claim(&mut self, claim: &Arc<dyn Claim>) -> Result<Checked> {
-        let (set, id, times) = (Map::new(), &claim.sheet().id, self.options.times);
-        let trials = trials_of(&**claim, times)?;
-        let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<Checked> {
-            let options = CheckOptions { trials: Some(trials), ..options.clone() };
-            Ok(Checked::here(claim, check(&**claim, &set, &options, progress)?))
-        };
-        let found = |options: &CheckOptions, progress: &dyn Progress| compute(options, progress).map(Found::Claim);
-        match self.once(&**claim, (report::row_name(id, None), times - 1), &set, &found)? {
+        let (set, times, progress) = (Map::new(), self.options.times, self.progress);
+        let options = CheckOptions { trials: Some(trials_of(&**claim, times)?), ..self.checks.clone() };
+        let compute = || -> Result<Checked> { Ok(Checked::here(claim, check(&**claim, &set, &options, progress)?)) };
+        let name = report::row_name(&claim.sheet().id, None);
+        match self.once(&**claim, (name, times - 1), &set, || compute().map(Found::Claim))? {
             Found::Claim(checked) => Ok(checked),
             // A row of a mutant under the name of a claim: not of this version.
-            Found::Mutant(_) => compute(&self.checks, self.progress),
+            Found::Mutant(_) => compute(),
         }
     }
 
     fn mutant(&mut self, id: &str, mutant: &Mutant) -> Result<MutantResult> {
         let set = mutant.set.iter().map(|(name, v)| (name.to_string(), v.clone())).collect();
-        let seeds = self.options.mutant_seeds;
-        let compute = |options: &CheckOptions, progress: &dyn Progress| -> Result<MutantResult> {
-            Ok(MutantResult::here(mutant, run::mutant(id, mutant, options, seeds, progress)?))
+        let (options, seeds, progress) = (self.checks.clone(), self.options.mutant_seeds, self.progress);
+        let compute = || -> Result<MutantResult> {
+            Ok(MutantResult::here(mutant, run::mutant(id, mutant, &options, seeds, progress)?))
         };
-        let found = |options: &CheckOptions, progress: &dyn Progress| compute(options, progress).map(Found::Mutant);
-        match self.once(&*mutant.claim, (report::row_name(id, Some(mutant.name)), 0), &set, &found)? {
+        let name = report::row_name(id, Some(mutant.name));
+        match self.once(&*mutant.claim, (name, 0), &set, || compute().map(Found::Mutant))? {
             Found::Mutant(result) => Ok(result),
             // A row of a claim under the name of a mutant: not of this version.
-            Found::Claim(_) => compute(&self.checks, self.progress),
+            Found::Claim(_) => compute(),
         }
     }
 
@@ -293,7 +297,7 @@ impl Work<'_> {
         claim: &dyn Claim,
         (name, number): (String, u64),
         set: &Map<String, Value>,
-        compute: &dyn Fn(&CheckOptions, &dyn Progress) -> Result<Found>,
+        compute: impl FnOnce() -> Result<Found>,
     ) -> Result<Found> {
         let params = Params::resolve(&claim.schema(), set)?;
         let cell = attnlab_core::rng::hash(format!("{name}/{}", params.cell()).as_bytes());
@@ -301,7 +305,11 @@ impl Work<'_> {
         let verdict = match stored.map(|row| report::restore(row, self.catalogue)) {
             Some(Ok(verdict)) => verdict,
             _ => {
-                let verdict = compute(&self.checks, self.progress).map_err(|e| self.resumable(e))?;
+                let verdict = compute().map_err(|e| match e {
+                    // The check itself is lost, those before it are kept.
+                    Error::Stopped { .. } => self.stopped(),
+                    e => e,
+                })?;
                 if stored.is_none() {
                     let (parameters, data) = report::keep(&verdict);
                     self.store.pause(self.progress)?;

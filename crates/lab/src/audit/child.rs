@@ -47,7 +47,7 @@ pub fn check(
         let _ = child.wait();
     })?;
     let ended = wait(&mut child, limit, progress);
-    let (stdout, stderr) = (joined(stdout), joined(stderr));
+    let [stdout, stderr] = [stdout, stderr].map(|reader| reader.join().unwrap_or_default());
     // Ctrl-C stops the processes of checks too.
     if ended == Some(Some(i32::from(STOPPED))) || ended.is_none() && progress.stopped() {
         return Err(Error::Stopped { done: 0, all: 1, what: "checks", kept: true });
@@ -102,22 +102,15 @@ fn used(process: u32) -> Option<Duration> {
     Some(Duration::from_nanos(sum))
 }
 
-type Reader = Option<JoinHandle<String>>;
-
 /// Reads a pipe to its end in a thread, so that a long output does not block the process.
-fn reader(pipe: Option<impl Read + Send + 'static>) -> Result<Reader> {
-    let read = |mut pipe: Box<dyn Read + Send>| {
+fn reader(pipe: Option<impl Read + Send + 'static>) -> Result<JoinHandle<String>> {
+    let read = || {
         let mut bytes = vec![];
         // What a killed process leaves is not used.
-        let _ = pipe.read_to_end(&mut bytes);
+        let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    let start = |pipe| Builder::new().spawn(move || read(pipe)).map_err(|e| no_thread(1, &e));
-    pipe.map(|pipe| start(Box::new(pipe))).transpose()
-}
-
-fn joined(reader: Reader) -> String {
-    reader.and_then(|thread| thread.join().ok()).unwrap_or_default()
+    Builder::new().spawn(read).map_err(|e| no_thread(1, &e))
 }
 
 fn last_line(text: &str) -> String {

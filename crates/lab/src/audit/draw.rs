@@ -137,8 +137,8 @@ fn value(domain: &Domain, default: &Value, rng: &mut impl Rng) -> Value {
         }
         Domain::Matrix(entry) => {
             let (rows, columns) = (rng.random_range(1..=4), rng.random_range(1..=4));
-            let one = json!(1.0);
-            (0..rows).map(|_| (0..columns).map(|_| value(entry, &one, rng)).collect::<Value>()).collect()
+            let usual = json!(1.0);
+            (0..rows).map(|_| (0..columns).map(|_| value(entry, &usual, rng)).collect::<Value>()).collect()
         }
     }
 }

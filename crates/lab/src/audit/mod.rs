@@ -22,7 +22,6 @@ use attnlab_core::format::quoted;
 use attnlab_core::params::Params;
 use child::Ended;
 use itertools::iproduct;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,8 +54,7 @@ pub struct Options {
 }
 
 /// Result of the check at one setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Finding {
     /// The expected verdict.
     Expected,

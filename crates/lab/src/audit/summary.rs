@@ -3,7 +3,7 @@
 use super::{CLAIM, Finding, ID, SETTING};
 use crate::run::Row;
 use crate::words::counted;
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::Result;
 use attnlab_core::format::{number, quoted};
 use attnlab_core::stats::{Estimate, binomial, holm};
 use serde_json::{Map, Value};
@@ -89,11 +89,7 @@ impl Summary {
         let mut summary = Summary::default();
         let (mut levels, mut places) = (vec![], vec![]);
         for row in rows {
-            let wrong = || Error::Content {
-                path: format!("row of {} (cell {}, trial {})", row.id, row.cell, row.trial).into(),
-                problem: "it is not of an audit".into(),
-            };
-            let finding = finding(row).ok_or_else(wrong)?;
+            let finding = finding(row).ok_or_else(|| row.wrong("it is not of an audit"))?;
             let claim = row.word(CLAIM)?.to_string();
             summary.settings += 1;
             summary.all.add(finding);
@@ -207,7 +203,7 @@ fn surprises(finding: Finding) -> bool {
 
 fn finding(row: &Row) -> Option<Finding> {
     let name = row.data.get("finding").filter(|_| row.id == ID)?;
-    serde_json::from_value(name.clone()).ok()
+    Finding::parse(name.as_str()?).ok()
 }
 
 fn surprise(row: &Row, claim: String, finding: Finding, p_value: Option<f64>) -> Surprise {

@@ -142,12 +142,12 @@ impl Progress for Bar {
     }
 
     fn cells(&self, done: usize, total: usize) {
-        let of = format!("{done} of {total} cells");
+        let count = format!("{done} of {total} cells");
         if !self.bar.is_hidden() {
             let label = self.bar.message().split(", ").next().unwrap_or_default().to_string();
-            self.bar.set_message(format!("{label}, {of}"));
+            self.bar.set_message(format!("{label}, {count}"));
         }
-        self.log(|log| log.cells = format!(", {of}"));
+        self.log(|log| log.cells = format!(", {count}"));
     }
 
     fn overall(&self, done: u64, total: u64) {

@@ -44,7 +44,6 @@ impl Parameters {
 pub struct RowOptions {
     /// Run one part of the trials only, I from 0 to N-1
     #[arg(long, value_name = "I/N", default_value = "0/1", hide_default_value = true)]
-    #[arg(value_parser = shard)]
     pub shard: Shard,
     /// Delete the rows of another run that the folder holds
     #[arg(long)]
@@ -142,11 +141,6 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     seconds.ok_or_else(|| format!("must be a number of seconds > 0, at most {MOST:e}"))
 }
 
-/// Parses a shard, `I/N`.
-pub fn shard(text: &str) -> Result<Shard, String> {
-    text.parse()
-}
-
 /// Parses a confidence level in (0, 1).
 pub fn level(text: &str) -> Result<f64, String> {
     number(text).ok().filter(|x| *x > 0.0 && *x < 1.0).ok_or("must be a number in (0, 1), such as 0.95".into())
@@ -190,6 +184,7 @@ mod tests {
         assert!(threads("0").is_err() && positive("0").is_err());
         assert!(level("1").is_err() && level("2").is_err() && level("NaN").is_err());
         assert_eq!(level("0.9"), Ok(0.9));
+        let shard = |text: &str| text.parse::<Shard>();
         assert!(shard("2/3").is_ok());
         assert_eq!(shard("3/3").unwrap_err(), "must be from 0/3 to 2/3; shards are counted from 0");
         for bad in ["", "1", "1/0", "-1/2", "a/b", "0/1e9"] {

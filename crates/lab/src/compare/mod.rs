@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
-/// Kind of a difference between two verdicts.
+/// Kind of a difference between two verdicts; its name is the heading of the verdicts of this kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -41,27 +41,11 @@ pub enum Change {
     Equal,
 }
 
-impl Change {
-    /// All kinds, the most important first.
-    pub const ALL: [Change; 8] = {
-        use Change::*;
-        [Verdict, Unrepeated, Estimate, Untested, OnlyA, OnlyB, Same, Equal]
-    };
-
-    /// Returns the heading of the verdicts of this kind.
-    pub fn heading(self) -> &'static str {
-        match self {
-            Change::Verdict => "verdict changed",
-            Change::Unrepeated => "not equal to the bit, although build, seed and trials are",
-            Change::Estimate => "estimate changed",
-            Change::Untested => "estimates differ, no test can tell",
-            Change::OnlyA => "only in A",
-            Change::OnlyB => "only in B",
-            Change::Same => "no difference beyond chance",
-            Change::Equal => "equal to the bit",
-        }
-    }
-}
+// The headings of the verdicts of each kind, the most important first.
+attnlab_core::named!(Change, "change":
+    Verdict = "verdict changed", Unrepeated = "not equal to the bit, although build, seed and trials are",
+    Estimate = "estimate changed", Untested = "estimates differ, no test can tell", OnlyA = "only in A",
+    OnlyB = "only in B", Same = "no difference beyond chance", Equal = "equal to the bit");
 
 /// One verdict on both sides.
 #[derive(Clone, Debug, Serialize)]
@@ -203,7 +187,7 @@ impl Comparison {
         let only = |change: Change| [Change::OnlyA, Change::OnlyB].contains(&change);
         let compared: usize = counts.iter().filter(|(change, _)| !only(*change)).map(|(_, count)| count).sum();
         let counted = counts.iter().filter(|(change, count)| *count > 0 || *change == Change::Verdict);
-        let outcome: Vec<String> = counted.map(|(change, count)| format!("{}: {count}", change.heading())).collect();
+        let outcome: Vec<String> = counted.map(|(change, count)| format!("{}: {count}", change.name())).collect();
         let mut sentences = vec![
             side("A", &self.a),
             side("B", &self.b),
@@ -249,7 +233,7 @@ impl Comparison {
             };
             let left_out = items.len().saturating_sub(MAX_ROWS);
             tables.push(Table {
-                title: format!("{}: {}", capitalised(change.heading()), items.len()),
+                title: format!("{}: {}", capitalised(change.name()), items.len()),
                 text: (left_out > 0).then(|| format!("{left_out} more are in the JSON.")).into_iter().collect(),
                 header: ["Claim", "Parameters", "A", "B", "Test"].map(String::from).to_vec(),
                 rows: items.iter().take(MAX_ROWS).map(row).collect(),

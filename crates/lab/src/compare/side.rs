@@ -5,6 +5,7 @@ use crate::claim::{Claim, Params, Promise, VerdictKind};
 use crate::folder::{RunFolder, has_rows, no_rows};
 use crate::report::{Found, VERDICTS, latest, restore};
 use crate::run::CheckReport;
+use crate::run::files::content;
 use crate::run::store::{self, Manifest};
 use crate::sweep::{self, CellSummary};
 use attnlab_core::error::{Error, Result};
@@ -182,7 +183,7 @@ impl JudgedRun {
         let stored = store::read(path)?;
         self.note_dropped(&stored.dropped);
         for row in latest(&stored.rows) {
-            match restore(row, catalogue).and_then(|found| of_verdict(&found)) {
+            match restore(row, catalogue).and_then(|verdict| of_verdict(&verdict)) {
                 Ok(item) => self.items.push(item),
                 // A verdict of another version does not keep the others out of the comparison.
                 Err(e) => self.notes.push(format!("warning: left out: {e}")),
@@ -200,7 +201,7 @@ impl JudgedRun {
                 "{} of {} trials are missing. Give the command that began the run again, it continues",
                 missing.absent, missing.wanted
             );
-            return Err(Error::Content { path: path.to_path_buf(), problem });
+            return Err(content(path, problem));
         }
         let Some((claim, _)) = run.plan.claim() else { return Ok(()) };
         let build = self.builds.first().filter(|_| self.builds.len() == 1).cloned();
@@ -230,8 +231,8 @@ impl JudgedRun {
     }
 }
 
-fn of_verdict(found: &Found) -> Result<JudgedItem> {
-    let (name, checked) = match found {
+fn of_verdict(verdict: &Found) -> Result<JudgedItem> {
+    let (name, checked) = match verdict {
         Found::Claim(checked) => (checked.report.claim.clone(), checked),
         Found::Mutant(mutant) => (format!("{}/{}", mutant.claim, mutant.name), &mutant.first),
     };

@@ -129,19 +129,23 @@ fn many_comparisons_are_adjusted_for() {
 
 #[test]
 fn sides_that_cannot_be_compared_are_refused() {
-    let one = |name: &str| side(0, vec![share(name, 1, 2, Supported)]);
+    let of_claim = |name: &str| side(0, vec![share(name, 1, 2, Supported)]);
     let message = |a, b, level| Comparison::new(a, b, level).unwrap_err().to_string();
-    assert!(message(one("a"), one("b"), 0.95).starts_with("B = runs: must have a verdict in common with A = runs;"));
-    assert!(message(one("a"), one("a"), 1.0).starts_with("level = 1: must be"));
-    let sweep = JudgedRun { kind: RunKind::Sweep, ..one("a") };
+    assert!(
+        message(of_claim("a"), of_claim("b"), 0.95)
+            .starts_with("B = runs: must have a verdict in common with A = runs;")
+    );
+    assert!(message(of_claim("a"), of_claim("a"), 1.0).starts_with("level = 1: must be"));
+    let sweep = JudgedRun { kind: RunKind::Sweep, ..of_claim("a") };
     let of_one_kind = "B = runs: must hold verdicts of attnlab reproduce, as A = runs";
-    assert!(message(one("a"), sweep, 0.95).starts_with(of_one_kind));
+    assert!(message(of_claim("a"), sweep, 0.95).starts_with(of_one_kind));
     // The same claim at other parameters is another verdict.
-    let at = |tokens: u64| JudgedItem {
+    let with_tokens = |tokens: u64| JudgedItem {
         parameters: Map::from_iter([("tokens".to_string(), tokens.into())]),
         ..share("c", 5, 10, Supported)
     };
-    let comparison = Comparison::new(side(0, vec![at(1), at(2)]), side(1, vec![at(2), at(3)]), 0.95).unwrap();
+    let items = |tokens: [u64; 2]| tokens.map(with_tokens).to_vec();
+    let comparison = Comparison::new(side(0, items([1, 2])), side(1, items([2, 3])), 0.95).unwrap();
     let changes: Vec<Change> = comparison.items.iter().map(|item| item.change).collect();
     assert_eq!(changes, [Change::OnlyA, Change::OnlyB, Change::Equal]);
 }

@@ -5,8 +5,10 @@ use crate::audit::{self, Summary};
 use crate::catalogue::Catalogue;
 use crate::report::{Checked, Found, MutantResult, Picture, Report, RunUnderWay, VERDICTS, latest, restore};
 use crate::run::Row;
+use crate::run::files::{self, content};
 use crate::run::store::{self, Manifest};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::Result;
+use itertools::Itertools;
 use std::path::{Path, PathBuf};
 
 /// Verdicts and pictures for a report, collected from folders of runs.
@@ -140,49 +142,33 @@ impl Contents {
     }
 }
 
-/// Returns every folder at or below `folders` that holds a run, each once.
-pub(super) fn runs_in(folders: &[PathBuf]) -> Result<Vec<(PathBuf, Manifest)>> {
-    let mut runs: Vec<(PathBuf, Manifest)> = vec![];
-    for folder in folders {
-        for (path, manifest) in runs_below(folder)? {
-            if runs.iter().all(|(known, _)| *known != path) {
-                runs.push((path, manifest));
-            }
-        }
-    }
-    Ok(runs)
-}
-
-/// Returns every folder at or below `folder` that holds a run, in the order of their names.
+/// Returns every folder at or below `folders` that holds a run, each once, those below one folder in the order of their
+/// names.
 ///
 /// # Errors
 /// A folder that cannot be read, or that has no run at or below it.
-fn runs_below(folder: &Path) -> Result<Vec<(PathBuf, Manifest)>> {
+pub(super) fn runs_in(folders: &[PathBuf]) -> Result<Vec<(PathBuf, Manifest)>> {
     let mut runs = vec![];
-    search(folder, DEEPEST, &mut runs)?;
-    if runs.is_empty() {
-        let (path, file) = (folder.to_path_buf(), Manifest::FILE);
-        let problem =
-            format!("no {file} there or below. Give a folder that `attnlab reproduce` or `attnlab run` wrote");
-        return Err(Error::Content { path, problem });
+    for folder in folders {
+        let runs_before = runs.len();
+        search(folder, DEEPEST, &mut runs)?;
+        if runs.len() == runs_before {
+            let file = Manifest::FILE;
+            let problem =
+                format!("no {file} there or below. Give a folder that `attnlab reproduce` or `attnlab run` wrote");
+            return Err(content(folder, problem));
+        }
     }
-    Ok(runs)
+    Ok(runs.into_iter().unique_by(|(path, _)| path.clone()).collect())
 }
 
 /// Adds every folder at or below `folder` that holds a run.
 fn search(folder: &Path, deepest: usize, runs: &mut Vec<(PathBuf, Manifest)>) -> Result<()> {
-    let unreadable = |e| Error::io(folder, e, "Give a folder with rows");
     if let Some(manifest) = Manifest::read(folder)? {
         runs.push((folder.to_path_buf(), manifest));
     }
-    let mut below = vec![];
-    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        if path.is_dir() && !path.is_symlink() {
-            below.push(path);
-        }
-    }
-    below.sort();
+    let mut below = files::listed(folder, "Give a folder with rows")?;
+    below.retain(|path| path.is_dir() && !path.is_symlink());
     match deepest {
         0 => Ok(()),
         _ => below.iter().try_for_each(|path| search(path, deepest - 1, runs)),

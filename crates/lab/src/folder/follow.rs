@@ -5,6 +5,7 @@ use super::{RunFolder, is_planned};
 use crate::catalogue::Catalogue;
 use crate::report::{Live, Picture, Report, RunUnderWay, TrainingUnderWay, html, live_html};
 use crate::run::TrainingCurve;
+use crate::run::files::content;
 use crate::run::grid::{Cells, Missing};
 use crate::run::store::{CHECKPOINTS, Manifest, row_files};
 use attnlab_core::error::{Error, Result};
@@ -103,8 +104,7 @@ impl<'a> Follower<'a> {
         if !runs.iter().any(|(_, manifest)| is_planned(manifest)) {
             let problem = "it holds verdicts alone, and how many there will be is not known. Follow runs of experiments and \
                            sweeps, or leave out --follow";
-            let path = self.folders.first().cloned().unwrap_or_default();
-            return Err(Error::Content { path, problem: problem.into() });
+            return Err(content(self.folders.first().cloned().unwrap_or_default(), problem));
         }
         if !self.has_changed(&runs, now)? && !self.failed {
             return Ok(PageUpdate::Unchanged);

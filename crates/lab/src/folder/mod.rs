@@ -17,6 +17,7 @@ use crate::experiment::{Entry, Experiment};
 use crate::figure::Figure;
 use crate::report::{Picture, VERDICTS};
 use crate::run::Origin;
+use crate::run::files::content;
 use crate::run::grid::Missing;
 use crate::run::store::{Frame, Manifest, Repair, SCHEMA, Stored, row_files};
 use crate::sweep::{self, Part, Plan};
@@ -73,7 +74,7 @@ impl RunFolder {
             let problem = format!(
                 "its rows have schema = {schema}, not {SCHEMA}. Read them with the build that wrote them: {build}"
             );
-            return Err(Error::Content { path: path.to_path_buf(), problem });
+            return Err(content(path, problem));
         }
         let frame = Frame { manifest: &plan.manifest, cells: Some(plan.cells.table().clone()) };
         let stored = Stored::scan(row_files(path)?, &frame)?;
@@ -110,7 +111,7 @@ impl RunFolder {
                  attnlab figure --partial",
                 missing.absent, missing.wanted
             );
-            return Err(Error::Content { path: self.path.clone(), problem });
+            return Err(content(&self.path, problem));
         }
         self.draw()
     }
@@ -215,10 +216,7 @@ pub fn has_rows(folder: &Path) -> Result<bool> {
 
 /// Returns the error for a folder whose run has no rows yet.
 pub fn no_rows(folder: &Path) -> Error {
-    Error::Content {
-        path: folder.to_path_buf(),
-        problem: "it holds no rows yet. Give the command that began the run again: it continues".into(),
-    }
+    content(folder, "it holds no rows yet. Give the command that began the run again: it continues")
 }
 
 /// Builds the figures of one part of a run. A sweep over an experiment's settings has the figures once for

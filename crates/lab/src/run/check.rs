@@ -274,7 +274,7 @@ pub fn assess(
     } else {
         (Verdict::OutOfScope { hypotheses: failed }, VerdictKind::OutOfScope)
     };
-    let (verdict, mut witness) = (verdict.kind(), seen(verdict, outcomes));
+    let (verdict, mut witness) = (verdict.kind(), witness(verdict, outcomes));
     if let Some(computed) = claim.computed(params) {
         witness.insert("computed_failure_probability".into(), json!([computed.failure.low, computed.failure.high]));
         witness.insert("computed_by".into(), computed.how.into());
@@ -374,21 +374,21 @@ pub fn outcomes(
 }
 
 /// Returns the named values behind a verdict; out of scope, those of a trial.
-fn seen(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
-    let seen = || {
+fn witness(verdict: Verdict, outcomes: &[Outcome]) -> Witness {
+    let of_trial = || {
         let failing = outcomes.iter().find(|o| o.holds() == Some(false));
         failing.or(outcomes.first()).map(|o| o.witness().clone()).unwrap_or_default()
     };
-    let seen_with = |name: &str, value: Value| {
-        let mut witness = seen();
+    let of_trial_with = |name: &str, value: Value| {
+        let mut witness = of_trial();
         witness.insert(name.into(), value);
         witness
     };
     match verdict {
         Verdict::Refuted { witness } => witness,
-        Verdict::OutOfScope { hypotheses } => seen_with("failed_hypotheses", hypotheses.into()),
-        Verdict::Inconclusive { trials_needed } => seen_with("trials_needed", trials_needed.into()),
+        Verdict::OutOfScope { hypotheses } => of_trial_with("failed_hypotheses", hypotheses.into()),
+        Verdict::Inconclusive { trials_needed } => of_trial_with("trials_needed", trials_needed.into()),
         Verdict::Vacuous { why } | Verdict::Failed { why } => crate::witness! { "why" => why },
-        Verdict::Supported => seen(),
+        Verdict::Supported => of_trial(),
     }
 }

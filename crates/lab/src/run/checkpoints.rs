@@ -158,11 +158,9 @@ impl Checkpoints {
 
     /// Lists the steps of the JSON files, ascending.
     fn steps(&self) -> Result<Vec<u64>> {
-        let unreadable = |e| Error::io(&self.folder, e, "Check its permissions");
-        let mut steps = vec![];
-        for entry in fs::read_dir(&self.folder).map_err(unreadable)? {
-            steps.extend(step_of(&entry.map_err(unreadable)?.file_name().to_string_lossy(), JSON));
-        }
+        let paths = files::listed(&self.folder, "Check its permissions")?;
+        let step = |path: &PathBuf| step_of(&path.file_name()?.to_string_lossy(), JSON);
+        let mut steps: Vec<u64> = paths.iter().filter_map(step).collect();
         steps.sort_unstable();
         Ok(steps)
     }

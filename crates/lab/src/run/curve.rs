@@ -65,8 +65,8 @@ impl TrainingCurve {
             Ok(_) => "its lists differ in length, or its steps do not ascend".to_string(),
             Err(e) => e.to_string(),
         };
-        let problem = format!("must be the curve of a training ({problem}). Delete it: the training writes it again");
-        Err(Error::Content { path, problem })
+        let advice = "Delete it: the training writes it again";
+        Err(files::content(path, format!("must be the curve of a training ({problem}). {advice}")))
     }
 
     fn is_sound(&self) -> bool {

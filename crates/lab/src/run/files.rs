@@ -1,7 +1,9 @@
 //! Result files, which are overwritten only on request and never written in part.
 
-use super::store::{Manifest, Repair};
+use super::store::{LONGEST, Manifest, Repair};
 use attnlab_core::error::{Error, Result};
+use attnlab_core::input;
+use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -76,7 +78,12 @@ pub fn write_whole(path: &Path, force: bool, write: impl FnOnce(&mut Sink) -> io
 pub fn replace(path: &Path, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Result<()> {
     let temporary = temporary_beside(path);
     temporary_files().push(temporary.clone());
-    let renamed = fill(&temporary, write).and_then(|()| fs::rename(&temporary, path));
+    let fill = || {
+        let mut buffered = BufWriter::new(File::create(&temporary)?);
+        write(&mut buffered)?;
+        buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+    };
+    let renamed = fill().and_then(|()| fs::rename(&temporary, path));
     if renamed.is_err() {
         // Best effort: the first error is the one that is returned.
         let _ = fs::remove_file(&temporary);
@@ -113,14 +120,6 @@ pub fn write_together(paths: [&Path; 2], write: impl FnOnce([&mut Sink; 2]) -> R
     replace_by(paths[0], advice, |first| replace_by(paths[1], advice, |second| write([first, second])))
 }
 
-fn fill(path: &Path, write: impl FnOnce(&mut Sink) -> io::Result<()>) -> io::Result<()> {
-    let file = File::create(path)?;
-    let mut buffered = BufWriter::new(file);
-    write(&mut buffered)?;
-    let file: File = buffered.into_inner().map_err(io::IntoInnerError::into_error)?;
-    file.sync_all()
-}
-
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -142,12 +141,35 @@ pub(crate) fn temporary_beside(path: &Path) -> PathBuf {
 /// # Errors
 /// A folder that cannot be read.
 pub(crate) fn named(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {
-    let listed = |entries: fs::ReadDir| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
-    let paths = fs::read_dir(folder).and_then(listed);
-    let mut paths = paths.map_err(|e| Error::io(folder, e, "Give the folder that holds the rows"))?;
+    let mut paths = listed(folder, "Give the folder that holds the rows")?;
     paths.retain(|path| wanted(&path.file_name().unwrap_or_default().to_string_lossy()));
+    Ok(paths)
+}
+
+/// Lists the files and folders in a folder, in the order of their paths; `advice` ends the message where it cannot be read.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub(crate) fn listed(folder: &Path, advice: &str) -> Result<Vec<PathBuf>> {
+    let paths = |entries: fs::ReadDir| entries.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
+    let mut paths = fs::read_dir(folder).and_then(paths).map_err(|e| Error::io(folder, e, advice))?;
     paths.sort();
     Ok(paths)
+}
+
+/// Reads a JSON list; none where there is no file. `problem` describes other contents.
+///
+/// # Errors
+/// A file that cannot be read, or holds something else.
+pub(super) fn read_list<T: DeserializeOwned>(
+    path: &Path,
+    problem: impl FnOnce(serde_json::Error) -> String,
+) -> Result<Vec<T>> {
+    match File::open(path).and_then(|file| input::text_of(file, LONGEST)) {
+        Ok(text) => serde_json::from_str(&text).map_err(|e| content(path, problem(e))),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        Err(e) => Err(Error::io(path, e, "Check its permissions")),
+    }
 }
 
 /// Returns the name of the file that a temporary file of [`replace`], which a kill leaves behind, was to replace; None for

@@ -1,15 +1,15 @@
 //! Origin of a result: the command that reproduces it, the version and the machine.
 
 use super::files;
-use super::store::{LONGEST, Shard, not_json};
+use super::store::{Shard, not_json};
 use crate::words::counted;
 use attnlab_core::error::{Error, Result};
-use attnlab_core::input;
+use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Origin of a result: command, version and machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
     /// Command that reproduces the result.
@@ -51,15 +51,8 @@ impl Origin {
     /// # Errors
     /// When a file exists but cannot be read.
     pub fn read(folder: &Path) -> Result<Vec<Origin>> {
-        let mut origins = vec![];
-        for path in Self::files(folder)? {
-            for origin in Self::read_file(&path)? {
-                if !origins.contains(&origin) {
-                    origins.push(origin);
-                }
-            }
-        }
-        Ok(origins)
+        let origins = Self::files(folder)?.iter().map(|path| Self::read_file(path)).collect::<Result<Vec<_>>>()?;
+        Ok(origins.into_iter().flatten().unique().collect())
     }
 
     /// Lists the files of origins in a folder.
@@ -71,14 +64,7 @@ impl Origin {
     }
 
     fn read_file(path: &Path) -> Result<Vec<Origin>> {
-        let text = match std::fs::File::open(path).and_then(|file| input::text_of(file, LONGEST)) {
-            Ok(text) => text,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
-            Err(e) => return Err(Error::io(path, e, "Check its permissions")),
-        };
-        serde_json::from_str(&text).map_err(|e| {
-            files::content(path, format!("must be a list of origins ({e}). Delete it; nothing else needs it"))
-        })
+        files::read_list(path, |e| format!("must be a list of origins ({e}). Delete it; nothing else needs it"))
     }
 
     /// Adds this origin to those of the shard in `folder`, unless it is among them.

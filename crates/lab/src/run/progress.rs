@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// Receiver of the progress of long work; the command line shows it as a bar.
+/// Receiver of the progress of long work; the command line shows it as a bar. What it does not implement, it ignores.
 pub trait Progress: Sync {
     /// Begins a piece of work of `total` steps.
-    fn start(&self, label: &str, total: u64);
+    fn start(&self, _label: &str, _total: u64) {}
     /// Counts `steps` more steps.
-    fn advance(&self, steps: u64);
+    fn advance(&self, _steps: u64) {}
     /// Counts `steps` steps of an earlier run, which do not enter the estimate of the time left.
     fn resume(&self, steps: u64) {
         self.advance(steps);
@@ -26,17 +26,13 @@ pub trait Progress: Sync {
         false
     }
     /// Ends the piece of work.
-    fn finish(&self);
+    fn finish(&self) {}
 }
 
 /// Receiver that ignores all progress.
 pub struct Silent;
 
-impl Progress for Silent {
-    fn start(&self, _label: &str, _total: u64) {}
-    fn advance(&self, _steps: u64) {}
-    fn finish(&self) {}
-}
+impl Progress for Silent {}
 
 /// Receiver that keeps the lines that are shown or announced, in their order.
 #[derive(Default)]
@@ -50,13 +46,10 @@ impl Lines {
 }
 
 impl Progress for Lines {
-    fn start(&self, _label: &str, _total: u64) {}
-    fn advance(&self, _steps: u64) {}
     fn line(&self, line: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line.to_string());
     }
     fn announce(&self, line: &str) {
         self.line(line);
     }
-    fn finish(&self) {}
 }

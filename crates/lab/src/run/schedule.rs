@@ -16,28 +16,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// enough to use several threads well, and runs at a theorem's own sizes (1 GB a trial) stay under 3 GB.
 const TOGETHER: u64 = 1 << 30;
 
-/// Division of the threads among trials.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Split {
-    /// Number of trials that run in parallel.
-    pub workers: usize,
-    /// Number of threads of each trial.
-    pub inner: usize,
+/// Returns the number of trials that run in parallel on `threads` threads, of at most `trials`: all threads or a power of
+/// two, so that a run has few different divisions of the threads.
+fn workers(threads: usize, trials: usize) -> usize {
+    if trials >= threads { threads } else { 1 << trials.max(1).ilog2() }
 }
 
-impl Split {
-    /// Divides `threads` among trials of `bytes` each whose total may be `room` bytes. The number of parallel
-    /// trials is all threads or a power of two, so that a run has few different divisions.
-    pub fn divide(threads: usize, bytes: u64, room: u64) -> Split {
-        let fit = room.checked_div(bytes).unwrap_or(u64::MAX);
-        Self::at_most(threads, usize::try_from(fit).unwrap_or(usize::MAX))
-    }
-
-    fn at_most(threads: usize, trials: usize) -> Split {
-        let threads = threads.max(1);
-        let workers = if trials >= threads { threads } else { 1 << trials.max(1).ilog2() };
-        Split { workers, inner: threads / workers }
-    }
+/// Returns the number of trials of `bytes` each whose total is at most `room` bytes.
+fn fitting(bytes: u64, room: u64) -> usize {
+    room.checked_div(bytes).and_then(|trials| usize::try_from(trials).ok()).unwrap_or(usize::MAX)
 }
 
 /// Calls `run` for every piece of `work`, `bytes` of memory each, on the threads of the current pool:
@@ -51,16 +38,22 @@ pub fn for_each<T: Sync>(work: &[T], bytes: impl Fn(&T) -> u64, run: impl Fn(&T)
     let room = TOGETHER.min(memory::available().map_or(TOGETHER, |free| free / 2));
     let mut classes: BTreeMap<usize, Vec<&T>> = BTreeMap::new();
     for piece in work {
-        classes.entry(Split::divide(threads, bytes(piece), room).workers).or_default().push(piece);
+        classes.entry(workers(threads, fitting(bytes(piece), room))).or_default().push(piece);
     }
-    for (workers, pieces) in classes {
-        side_by_side(&pieces, Split::at_most(threads, workers.min(pieces.len())), &run)?;
+    for (most, pieces) in classes {
+        side_by_side(&pieces, threads, workers(threads, most.min(pieces.len())), &run)?;
     }
     Ok(())
 }
 
-fn side_by_side<T: Sync>(pieces: &[&T], split: Split, run: &(impl Fn(&T) -> Result<()> + Sync)) -> Result<()> {
-    if split.workers == 1 {
+/// Runs pieces of work on so many threads, `workers` of them in parallel with an equal share of the threads each.
+fn side_by_side<T: Sync>(
+    pieces: &[&T],
+    threads: usize,
+    workers: usize,
+    run: &(impl Fn(&T) -> Result<()> + Sync),
+) -> Result<()> {
+    if workers == 1 {
         return pieces.iter().try_for_each(|piece| run(piece));
     }
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -79,13 +72,13 @@ fn side_by_side<T: Sync>(pieces: &[&T], split: Split, run: &(impl Fn(&T) -> Resu
             }
         }
     };
-    let pools = (0..split.workers).map(|_| pool(split.inner)).collect::<Result<Vec<_>>>()?;
+    let pools = (0..workers).map(|_| pool(threads / workers)).collect::<Result<Vec<_>>>()?;
     std::thread::scope(|scope| {
         for pool in &pools {
             let thread = std::thread::Builder::new().spawn_scoped(scope, || pool.install(work_off));
             if let Err(e) = thread {
                 stop.store(true, Ordering::Relaxed);
-                return Err(no_thread(split.workers, &e));
+                return Err(no_thread(workers, &e));
             }
         }
         Ok(())
@@ -114,8 +107,8 @@ mod tests {
     #[test]
     fn threads_are_shared_by_memory() {
         let split = |threads, bytes| {
-            let s = Split::divide(threads, bytes, 1000);
-            (s.workers, s.inner)
+            let workers = workers(threads, fitting(bytes, 1000));
+            (workers, threads / workers)
         };
         assert_eq!(split(6, 0), (6, 1));
         assert_eq!(split(6, 100), (6, 1));

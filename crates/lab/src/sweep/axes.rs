@@ -78,7 +78,7 @@ impl Range {
     pub fn values(&self) -> Vec<f64> {
         let last = self.steps - 1;
         let whole_ends = self.from.fract() == 0.0 && self.to.fract() == 0.0;
-        let at = |i: u64| {
+        let value = |i: u64| {
             let share = i as f64 / last as f64;
             // Exact below 2^53, and what is not is not whole either.
             let whole = (self.to - self.from) * i as f64 / last as f64;
@@ -91,7 +91,7 @@ impl Range {
             };
             self.multiple_of.map_or(x, |m| (x / m as f64).round() * m as f64)
         };
-        (0..self.steps).map(at).collect()
+        (0..self.steps).map(value).collect()
     }
 }
 
@@ -213,18 +213,19 @@ impl Axis {
 }
 
 fn evaluate(name: &str, expression: &Expression, cell: &Map<String, Value>, fixed: &Map<String, Value>) -> Result<f64> {
-    let of = |name: &str| as_number(cell.get(name).or(fixed.get(name))?);
+    let number = |name: &str| as_number(cell.get(name).or(fixed.get(name))?);
     let shown = || format!("\"{}\"", expression.text());
-    if let Some(word) = expression.names().into_iter().find(|n| of(n).is_none()) {
+    if let Some(word) = expression.names().into_iter().find(|n| number(n).is_none()) {
         let value = cell.get(word).or(fixed.get(word)).unwrap_or(&Value::Null);
         let allowed = format!("must be computed from numbers; {word} = {value} is not a number");
         return Err(Error::invalid(name, shown(), allowed));
     }
-    let value = expression.value(&of);
+    let value = expression.value(&number);
     if value.is_finite() {
         return Ok(value);
     }
-    let with: Vec<String> = expression.names().into_iter().filter_map(|n| Some(format!("{n} = {}", of(n)?))).collect();
+    let with: Vec<String> =
+        expression.names().into_iter().filter_map(|n| Some(format!("{n} = {}", number(n)?))).collect();
     let allowed = format!("must be finite; it is {value} at {}", with.join(", "));
     Err(Error::invalid(name, shown(), allowed))
 }

@@ -145,22 +145,6 @@ const AXES: &str = "sweep_axes";
 /// Default confidence level, that of `attnlab check`.
 const DEFAULT_LEVEL: f64 = 0.95;
 
-impl Default for Sweep {
-    fn default() -> Self {
-        Sweep {
-            of: Of::Claim(String::new()),
-            trials: None,
-            seed: 0,
-            level: DEFAULT_LEVEL,
-            beyond: Beyond::Mark,
-            stop: None,
-            set: Map::new(),
-            axes: vec![],
-            origin: Manifest::FILE.into(),
-        }
-    }
-}
-
 /// Converts TOML to JSON in the same order. Infinities and NaN become words, which are then refused.
 fn as_json(value: toml::Value) -> Value {
     match value {
@@ -207,30 +191,30 @@ fn axis_json(axis: &Axis) -> Value {
 
 fn range(name: &str, given: &Map<String, Value>) -> Result<Range> {
     refuse_unknown("axes.dim", given)?;
-    let of = |key: &str| format!("{name}.{key}");
+    let full = |key: &str| format!("{name}.{key}");
     let need = |key: &str| {
-        let missing = || Error::invalid(of(key), "(not set)", "must be set; a range has from, to and steps");
+        let missing = || Error::invalid(full(key), "(not set)", "must be set; a range has from, to and steps");
         given.get(key).ok_or_else(missing)
     };
     let end = |key: &str| -> Result<f64> {
         let value = need(key)?;
-        value.as_f64().ok_or_else(|| Error::invalid(of(key), value, "must be a finite number"))
+        value.as_f64().ok_or_else(|| Error::invalid(full(key), value, "must be a finite number"))
     };
     let most = super::axes::MAX_CELLS as u64;
     let (from, to) = (end("from")?, end("to")?);
-    let steps = whole(&of("steps"), need("steps")?, 2, most)?;
-    let log = match given.get("scale").map(|v| word(&of("scale"), v)).transpose()?.as_deref() {
+    let steps = whole(&full("steps"), need("steps")?, 2, most)?;
+    let log = match given.get("scale").map(|v| word(&full("scale"), v)).transpose()?.as_deref() {
         None | Some("linear") => false,
         Some("log") => true,
         Some(scale) => {
-            return Err(Error::invalid(of("scale"), format!("\"{scale}\""), "must be \"linear\" or \"log\""));
+            return Err(Error::invalid(full("scale"), format!("\"{scale}\""), "must be \"linear\" or \"log\""));
         }
     };
     if log && !(from > 0.0 && to > 0.0) {
         let (key, value) = if from > 0.0 { ("to", to) } else { ("from", from) };
-        return Err(Error::invalid(of(key), value, "must be > 0 on a log scale"));
+        return Err(Error::invalid(full(key), value, "must be > 0 on a log scale"));
     }
-    let multiple_of = given.get("multiple_of").map(|v| whole(&of("multiple_of"), v, 1, u64::MAX)).transpose()?;
+    let multiple_of = given.get("multiple_of").map(|v| whole(&full("multiple_of"), v, 1, u64::MAX)).transpose()?;
     Ok(Range { from, to, steps, log, multiple_of })
 }
 

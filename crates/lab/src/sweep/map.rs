@@ -75,8 +75,8 @@ struct Free<'a> {
     /// Its place among the axes.
     axis: usize,
     name: &'a str,
-    /// Numbers, ascending, each with its place among the values; None if a value is not a number.
-    values: Option<Vec<(f64, usize)>>,
+    /// Numbers, ascending, each with its place among the values; none if a value is not a number.
+    numbers: Vec<(f64, usize)>,
 }
 
 impl<'a> Free<'a> {
@@ -84,20 +84,18 @@ impl<'a> Free<'a> {
     fn new(product: &'a Product, axis: usize) -> Option<Self> {
         let values = product.values(axis);
         let placed = |(place, value): (usize, &Value)| Some((as_number(value)?, place));
-        let mut numbers: Option<Vec<(f64, usize)>> = values.iter().enumerate().map(placed).collect();
-        if let Some(numbers) = &mut numbers {
-            numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
-        }
-        (values.len() > 1).then_some(Free { axis, name: product.name(axis), values: numbers })
+        let mut numbers = values.iter().enumerate().map(placed).collect::<Option<Vec<_>>>().unwrap_or_default();
+        numbers.sort_by(|a, b| a.0.total_cmp(&b.0));
+        (values.len() > 1).then_some(Free { axis, name: product.name(axis), numbers })
     }
 
     /// Leaves at most `most` values, with even steps between them, and says so.
     fn thinned(&self, most: usize, left_out: &mut Vec<String>) -> Free<'a> {
         let mut thinned = self.clone();
         let step = self.length().div_ceil(most);
-        if let (Some(values), 2..) = (&mut thinned.values, step) {
-            *values = values.iter().copied().step_by(step).collect();
-            let rest = self.length() - values.len();
+        if step > 1 {
+            thinned.numbers = self.numbers.iter().copied().step_by(step).collect();
+            let rest = self.length() - thinned.length();
             left_out.push(format!("{rest} of the {} values of {}", self.length(), self.name));
         }
         thinned
@@ -105,17 +103,17 @@ impl<'a> Free<'a> {
 
     /// Returns the number of values, 0 if they are not numbers.
     fn length(&self) -> usize {
-        self.values.as_ref().map_or(0, Vec::len)
+        self.numbers.len()
     }
 
     fn numbers(&self) -> Vec<f64> {
-        self.values.iter().flatten().map(|(x, _)| *x).collect()
+        self.numbers.iter().map(|(x, _)| *x).collect()
     }
 
     /// Returns the place among the ascending values of each place among the values of the file.
     fn ranks(&self, values: usize) -> Vec<Option<usize>> {
         let mut ranks = vec![None; values];
-        for (rank, (_, place)) in self.values.iter().flatten().enumerate() {
+        for (rank, (_, place)) in self.numbers.iter().enumerate() {
             ranks[*place] = Some(rank);
         }
         ranks
@@ -185,12 +183,11 @@ fn grouped(
             groups.push(Group { title: others.iter().map(of).collect::<Vec<_>>().join(", "), cells: vec![None; size] });
             groups.len() - 1
         });
-        let at = drawn
-            .iter()
-            .zip(&ranks)
-            .try_fold(0, |at, (free, ranks)| Some(at * free.length() + ranks[product.place(free.axis, number)?]?));
-        if let (Some(group), Some(at)) = (groups.get_mut(group), at) {
-            group.cells[at] = Some(*cell);
+        let place_in_group = drawn.iter().zip(&ranks).try_fold(0, |place, (free, ranks)| {
+            Some(place * free.length() + ranks[product.place(free.axis, number)?]?)
+        });
+        if let (Some(group), Some(place)) = (groups.get_mut(group), place_in_group) {
+            group.cells[place] = Some(*cell);
         }
     }
     (groups, left_out)

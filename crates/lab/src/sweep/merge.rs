@@ -9,11 +9,13 @@ use attnlab_core::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
 /// Options of [`merge`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
 pub struct MergeOptions {
-    /// Flag: rows of another run in the folder of the result are deleted.
+    /// Delete the rows of another run that the folder --out holds
+    #[arg(long)]
     pub force: bool,
-    /// Flag: rows of several builds are taken together.
+    /// Take rows of several builds of attnlab together; the manifest and reports then name every build
+    #[arg(long)]
     pub mix_builds: bool,
 }
 

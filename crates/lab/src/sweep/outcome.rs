@@ -2,7 +2,6 @@
 
 use crate::claim::{Outcome, Relation, Witness};
 use crate::run::Row;
-use crate::run::files::content;
 use crate::run::store::{as_number, number};
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value, json};
@@ -35,8 +34,7 @@ pub fn data_of(outcome: &Outcome) -> Map<String, Value> {
 /// # Errors
 /// When the row does not hold an outcome of a claim.
 pub fn outcome_of(row: &Row) -> Result<Outcome> {
-    let place = || format!("row of {} (cell {}, trial {})", row.id, row.cell, row.trial);
-    read(&row.data).ok_or_else(|| content(place(), "it holds no outcome of a claim"))
+    read(&row.data).ok_or_else(|| row.wrong("it holds no outcome of a claim"))
 }
 
 fn read(data: &Map<String, Value>) -> Option<Outcome> {

@@ -10,7 +10,7 @@ use crate::run::files::content;
 use crate::run::grid::{Cell, Cells, Grid, Stopping};
 use crate::run::store::{CellKey, Manifest, Stored};
 use crate::run::{Row, check, time};
-use attnlab_core::error::{Error, Result};
+use attnlab_core::error::{Error, Result, require};
 use attnlab_core::format::pairs;
 use attnlab_core::params::{Fallback, Params, Schema};
 use rayon::prelude::*;
@@ -84,8 +84,8 @@ impl Plan {
                 return Err(content(Manifest::FILE, problem));
             }
             let mut plan = Self::new(&sweep, catalogue)?;
-            if let Some(found) = manifest.difference(&plan.manifest) {
-                let problem = format!("it describes {found}: it was changed by hand or written by another version");
+            if let Some(other) = manifest.difference(&plan.manifest) {
+                let problem = format!("it describes {other}: it was changed by hand or written by another version");
                 return Err(content(Manifest::FILE, problem));
             }
             // The builds are those of its rows.
@@ -129,11 +129,6 @@ impl Plan {
             [piece] if piece.label.is_empty() => Some(&*piece.experiment),
             _ => None,
         }
-    }
-
-    /// Returns `true` if cells may stop before all their trials are done.
-    pub fn stops(&self) -> bool {
-        self.claim().is_some_and(|(_, sweep)| sweep.stop.is_some())
     }
 
     /// Reads the rows of each experiment, one after the other; none for a sweep over a claim.
@@ -298,11 +293,8 @@ const MAX_HELD: usize = 400_000;
 
 /// Refuses more cells of an experiment than fit into memory.
 fn ensure_held(cells: usize) -> Result<()> {
-    if cells <= MAX_HELD {
-        return Ok(());
-    }
     let allowed = format!("must make at most {MAX_HELD} cells of an experiment. Write shorter axes");
-    Err(Error::invalid("axes", format!("{cells} cells or more"), allowed))
+    require(cells <= MAX_HELD, "axes", format!("{cells} cells or more"), allowed)
 }
 
 fn of_experiment(sweep: &Sweep, entry: &Entry) -> Result<Plan> {

@@ -123,7 +123,7 @@ pub fn for_each_summary(plan: &Plan, stored: &Stored, mut then: impl FnMut(CellS
 fn summary(plan: &Plan, claim: &dyn Claim, sweep: &Sweep, place: usize, rows: &[Row]) -> Result<CellSummary> {
     let cell = plan.cells.get(place)?;
     let outcomes = rows.iter().map(outcome_of).collect::<Result<Vec<_>>>()?;
-    let (assessment, is_informative) = judged(claim, sweep, &cell.params, &outcomes)?;
+    let assessment = judged(claim, sweep, &cell.params, &outcomes)?;
     let sheet = claim.sheet();
     Ok(CellSummary {
         claim: sheet.id.clone(),
@@ -135,7 +135,7 @@ fn summary(plan: &Plan, claim: &dyn Claim, sweep: &Sweep, place: usize, rows: &[
         trials: outcomes.len() as u64,
         budget: sweep.budget(),
         failures: assessment.failures,
-        estimate: Some(assessment.estimate).filter(|_| is_informative),
+        estimate: Some(assessment.estimate).filter(|_| assessment.informative > 0),
         verdict: assessment.verdict,
         expected: assessment.expected,
         witness: assessment.witness,
@@ -148,8 +148,8 @@ fn summary(plan: &Plan, claim: &dyn Claim, sweep: &Sweep, place: usize, rows: &[
     })
 }
 
-/// Judges the outcomes of a cell, and says whether any of them is informative.
-fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome]) -> Result<(Assessment, bool)> {
+/// Judges the outcomes of a cell.
+fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome]) -> Result<Assessment> {
     let weighed = match sweep.stop {
         // The interval of a fixed number of trials is not valid after such stopping. A cell outside the hypotheses has no
         // trials under `beyond_hypotheses = "skip"`.
@@ -161,8 +161,7 @@ fn judged(claim: &dyn Claim, sweep: &Sweep, params: &Params, outcomes: &[Outcome
         }
         _ => evidence::weigh(claim, params, outcomes, sweep.level)?,
     };
-    let is_informative = weighed.informative > 0;
-    Ok((assess(claim, params, outcomes, weighed, sweep.beyond == Beyond::Judge), is_informative))
+    Ok(assess(claim, params, outcomes, weighed, sweep.beyond == Beyond::Judge))
 }
 
 /// Writes `cells.jsonl` and `cells.csv` into `folder` and returns what maps show of the cells. For a plan that is

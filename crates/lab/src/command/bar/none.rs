@@ -25,10 +25,7 @@ impl Bar {
 }
 
 impl Progress for Bar {
-    fn start(&self, _label: &str, _total: u64) {}
-    fn advance(&self, _steps: u64) {}
     fn stopped(&self) -> bool {
         stop::is_requested()
     }
-    fn finish(&self) {}
 }

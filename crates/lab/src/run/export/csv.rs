@@ -27,14 +27,11 @@ pub fn write_csv(stored: &Stored, to: &mut dyn Write) -> Result<()> {
     let failed = |e| Error::unwritable("the table (CSV)", e);
     let layout = Layout::scan(stored)?;
     let mut table = csv::Writer::from_writer(to);
-    let mut begun = false;
-    layout.for_each_block(stored, |columns, rows| {
-        if !begun {
-            table.write_record(columns.iter().map(|c| csv_cell(&c.name))).map_err(|e| failed(e.into()))?;
-            begun = true;
-        }
-        lines(&mut table, columns, rows).map_err(failed)
-    })?;
+    // Without rows there are no names, and no header.
+    if !layout.names.is_empty() {
+        table.write_record(layout.names.iter().map(|name| csv_cell(name))).map_err(|e| failed(e.into()))?;
+    }
+    layout.for_each_block(stored, |columns, rows| lines(&mut table, columns, rows).map_err(failed))?;
     table.flush().map_err(failed)
 }
 

@@ -12,7 +12,7 @@ pub use csv::{to_csv, write_csv};
 pub use parquet::{to_parquet, write_parquet};
 
 use super::Row;
-use super::store::{Stored, as_number};
+use super::store::{Stored, as_number, as_series};
 use attnlab_core::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
@@ -112,7 +112,7 @@ impl Layout {
             fits.whole &= value.is_u64();
             fits.number &= as_number(&value).is_some();
             fits.flag &= value.is_boolean();
-            fits.series &= series_of(&value).is_some();
+            fits.series &= as_series(&value).is_some();
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl Layout {
                     Values::Whole(v) => v[i] = value.as_u64(),
                     Values::Number(v) => v[i] = as_number(&value),
                     Values::Flag(v) => v[i] = value.as_bool(),
-                    Values::Series(v) => v[i] = series_of(&value),
+                    Values::Series(v) => v[i] = as_series(&value),
                     Values::Text(v) => {
                         v[i] = Some(match value {
                             Value::String(text) => text,
@@ -177,10 +177,6 @@ fn flat(row: &Row) -> Result<Vec<(String, Value)>> {
         flatten(String::new(), map, &mut flat);
     }
     Ok(flat)
-}
-
-fn series_of(value: &Value) -> Option<Vec<f64>> {
-    value.as_array()?.iter().map(as_number).collect()
 }
 
 fn flatten(path: String, map: Map<String, Value>, flat: &mut Vec<(String, Value)>) {

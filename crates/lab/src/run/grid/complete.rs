@@ -53,7 +53,7 @@ impl Stopping<'_> {
 
     /// Follows the rule through the rows of the cell at this place, with at most `most` trials.
     pub(super) fn follow(&self, place: usize, rows: &[Row], most: u64) -> Result<Followed> {
-        let mut followed = Followed::default();
+        let mut followed = Followed { reach: 0, wanted: self.reach(0, most), ended: false };
         let mut counts = Counts::default();
         for (i, row) in rows.iter().enumerate() {
             let next = i as u64 + 1;
@@ -61,12 +61,13 @@ impl Stopping<'_> {
                 break;
             }
             counts.add((self.holds)(&row.data)?);
-            if next == self.reach(followed.reach, most) {
+            if next == followed.wanted {
                 followed.reach = next;
                 followed.ended = next == most || self.ends(place, counts)?;
                 if followed.ended {
                     return Ok(followed);
                 }
+                followed.wanted = self.reach(next, most);
             }
         }
         Ok(followed)
@@ -74,10 +75,11 @@ impl Stopping<'_> {
 }
 
 /// Progress of the stopping rule through the rows of a cell.
-#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Followed {
     /// Number of trials at the last decision.
     pub(super) reach: u64,
+    /// Number of trials at the next decision, or of all if there is none.
+    pub(super) wanted: u64,
     /// Flag: the cell needs no more trials.
     pub(super) ended: bool,
 }
@@ -108,10 +110,8 @@ impl Grid<'_> {
                 }
             }
             Some(rule) => stored.for_each_cell(keys.len(), |place, rows| {
-                let most = keys[place].trials;
-                let followed = rule.follow(place, rows, most)?;
-                let wanted = if followed.ended { followed.reach } else { rule.reach(followed.reach, most) };
-                note(place, rows.len() as u64, wanted)
+                let followed = rule.follow(place, rows, keys[place].trials)?;
+                note(place, rows.len() as u64, followed.wanted)
             })?,
         }
         Ok(missing)

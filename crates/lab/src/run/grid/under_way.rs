@@ -11,7 +11,7 @@ use attnlab_core::format::pairs;
 use attnlab_core::input::Inputs;
 use attnlab_core::rng::Streams;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Largest number of trials that are planned at a time, so that the plan of any run fits into memory.
 const BLOCK: usize = 1 << 16;
@@ -48,8 +48,8 @@ struct State {
     held: AtomicU64,
     /// Number of informative ones among them.
     informative: AtomicU64,
-    /// Flag (0 or 1): another round may be needed.
-    open: AtomicU64,
+    /// Flag: another round may be needed.
+    open: AtomicBool,
 }
 
 impl<'a> Run<'a> {
@@ -92,7 +92,7 @@ impl<'a> Run<'a> {
             run.resumed += there_all;
             let left = owned - there_all;
             *run.cells_done.get_mut() += usize::from(left == 0);
-            run.states.push(State { first, left: left.into(), open: u64::from(owned > 0).into(), ..State::default() });
+            run.states.push(State { first, left: left.into(), open: (owned > 0).into(), ..State::default() });
             first += key.trials;
         }
         run.watch = Watch::new(&grid.manifest.id, run.all - run.resumed, progress);
@@ -110,8 +110,7 @@ impl<'a> Run<'a> {
             let most = keys[place].trials;
             let followed = rule.follow(place, rows, most)?;
             // Rows of a round that was cut off count when it ends; there are none beyond.
-            let next = if followed.ended { followed.reach } else { rule.reach(followed.reach, most) };
-            if rows.last().is_some_and(|row| row.trial >= next) {
+            if rows.last().is_some_and(|row| row.trial >= followed.wanted) {
                 return Err(super::complete::too_many(self.out, &self.grid.cells.get(place)?));
             }
             let mut counts = Counts::default();
@@ -123,8 +122,7 @@ impl<'a> Run<'a> {
             state.held.store(counts.held, Ordering::Relaxed);
             state.informative.store(counts.informative, Ordering::Relaxed);
             if followed.ended {
-                state.open.store(0, Ordering::Relaxed);
-                self.skip_rest(place, most);
+                self.end_cell(place, most);
             }
             Ok(())
         })
@@ -176,7 +174,7 @@ impl<'a> Run<'a> {
     /// Runs all rounds. Without a stopping rule there is one round; with one, each round takes every open
     /// cell to the next number of trials at which it may stop.
     pub(super) fn every_round(&self) -> Result<()> {
-        let is_open = |state: &State| state.open.load(Ordering::Relaxed) == 1;
+        let is_open = |state: &State| state.open.load(Ordering::Relaxed);
         self.follow()?;
         while self.states.iter().any(is_open) {
             let mut block = vec![];
@@ -263,14 +261,14 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
         }
-        state.open.store(0, Ordering::Relaxed);
-        self.skip_rest(place, most);
+        self.end_cell(place, most);
         Ok(())
     }
 
-    /// Counts the trials of a cell that need not be done.
-    fn skip_rest(&self, place: usize, most: u64) {
+    /// Closes a cell and counts those of its trials that need not be done.
+    fn end_cell(&self, place: usize, most: u64) {
         let state = &self.states[place];
+        state.open.store(false, Ordering::Relaxed);
         let reach = state.reach.load(Ordering::Relaxed);
         if reach < most {
             self.progress.advance(most - reach);

@@ -145,12 +145,7 @@ pub(super) fn of_shards(folder: &Path) -> Result<Vec<Vec<Input>>> {
 
 /// Reads a file of inputs; none of a file that does not exist.
 fn read(path: &Path) -> Result<Vec<Input>> {
-    if !path.exists() {
-        return Ok(vec![]);
-    }
-    let text = fs::File::open(path).and_then(|file| input::text_of(file, LONGEST));
-    serde_json::from_str(&text.map_err(|e| Error::io(path, e, "Check its permissions"))?)
-        .map_err(|e| files::content(path, format!("must be a list of input files that this version can read ({e})")))
+    files::read_list(path, |e| format!("must be a list of input files that this version can read ({e})"))
 }
 
 /// Writes JSON, unless the file has it already. What could not be read again is refused.

@@ -68,13 +68,13 @@ impl Manifest {
 
     /// Returns `true` if the manifest names every build of the other.
     pub fn has_builds_of(&self, other: &Manifest) -> bool {
-        other.builds().all(|build| self.builds().any(|own| own == build))
+        other.builds().all(|build| self.builds().any(|known| known == build))
     }
 
     /// Adds the builds of the other manifest.
     pub fn add_builds_of(&mut self, other: &Manifest) {
         for build in other.builds() {
-            if !self.builds().any(|own| own == build) {
+            if !self.builds().any(|known| known == build) {
                 self.mixed.push(build.to_string());
             }
         }

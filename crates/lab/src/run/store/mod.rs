@@ -39,7 +39,7 @@ pub use manifest::{Manifest, TRIALS};
 pub use owner::Owner;
 pub use read::{Rows, all_row_files, by_cell, common_manifest, read, read_all, row_files};
 pub use repair::{Fault, Repair};
-pub use row::{Row, as_number, cell_name, number, series};
+pub use row::{Row, as_number, as_series, cell_name, number, series};
 pub use shard::Shard;
 pub use stored::Stored;
 
@@ -103,7 +103,7 @@ impl Appender {
     /// Appends a line in full or not at all: a part that a full disk has left is cut off, so that the
     /// next row starts a line of its own.
     fn append(&mut self, line: &[u8]) -> std::io::Result<()> {
-        self.file.write_all(line).inspect_err(|_| {
+        self.file.0.write_all(line).inspect_err(|_| {
             // Were this to fail too, the torn line would be found and named on the next read.
             let _ = self.file.set_len(self.length);
         })?;
@@ -162,8 +162,8 @@ impl Store {
         let owner = Owner::share(folder)?;
         match Manifest::of_folder(folder)?.difference(manifest) {
             None => Ok(owner),
-            Some(found) => {
-                let problem = format!("another process has written {found}; choose another folder with --out");
+            Some(rows) => {
+                let problem = format!("another process has written {rows}; choose another folder with --out");
                 Err(files::content(folder, problem))
             }
         }

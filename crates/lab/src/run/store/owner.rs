@@ -6,7 +6,7 @@ use crate::run::files::content;
 use attnlab_core::error::{Error, Result};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -44,12 +44,6 @@ impl Deref for LockFile {
     }
 }
 
-impl DerefMut for LockFile {
-    fn deref_mut(&mut self) -> &mut File {
-        &mut self.0
-    }
-}
-
 impl Drop for LockFile {
     fn drop(&mut self) {
         // Where this fails, the lock ends with the last copy of the file.
@@ -66,24 +60,12 @@ impl Owner {
     /// # Errors
     /// When the lock file cannot be made.
     pub fn alone(folder: &Path) -> Result<Option<Owner>> {
-        let begun = Instant::now();
-        loop {
-            let mut file = open(folder)?;
-            match file.try_lock() {
-                Ok(()) => {
-                    // A run that failed may have deleted it in between: whoever comes next locks another one.
-                    let locked = is_in_place(&file, folder);
-                    if locked || begun.elapsed() >= PATIENCE {
-                        // Only for the message of another process.
-                        let _ = sign(&mut file);
-                        return Ok(Some(Owner { file, locked }));
-                    }
-                    std::thread::sleep(PAUSE);
-                }
-                Err(TryLockError::WouldBlock) => return Ok(None),
-                Err(TryLockError::Error(_)) => return Ok(Some(Owner { file, locked: false })),
-            }
+        let mut owner = Self::take(folder, File::try_lock, Duration::ZERO)?;
+        if let Some(owner) = owner.as_mut().filter(|owner| owner.locked) {
+            // Only for the message of another process.
+            let _ = sign(&mut owner.file.0);
         }
+        Ok(owner)
     }
 
     /// Takes a share of the folder, beside processes with shares of their own. Waits for a process that has just
@@ -92,22 +74,27 @@ impl Owner {
     /// # Errors
     /// When another process has the folder for itself, or the lock file cannot be made.
     pub fn share(folder: &Path) -> Result<Owner> {
-        let mut file = open(folder)?;
+        Self::take(folder, File::try_lock_shared, PATIENCE)?.ok_or_else(|| busy(folder))
+    }
+
+    /// Takes a lock of the folder, or returns None where other processes hold theirs for longer than `patience`.
+    fn take(folder: &Path, lock: fn(&File) -> Result<(), TryLockError>, patience: Duration) -> Result<Option<Owner>> {
         let begun = Instant::now();
         loop {
-            match file.try_lock_shared() {
+            let file = open(folder)?;
+            match lock(&file) {
                 Ok(()) => {
+                    // A run that failed may have deleted it in between: whoever comes next locks another one.
                     let locked = is_in_place(&file, folder);
                     if locked || begun.elapsed() >= PATIENCE {
-                        return Ok(Owner { file, locked });
+                        return Ok(Some(Owner { file, locked }));
                     }
-                    std::thread::sleep(PAUSE);
-                    file = open(folder)?;
                 }
-                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => return Err(busy(folder)),
-                Err(TryLockError::Error(_)) => return Ok(Owner { file, locked: false }),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {}
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(_)) => return Ok(Some(Owner { file, locked: false })),
             }
+            std::thread::sleep(PAUSE);
         }
     }
 

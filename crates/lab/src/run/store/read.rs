@@ -21,8 +21,7 @@ pub struct Rows {
 /// A folder without a manifest or that cannot be read; a line that is no row or a row of another run; two
 /// different rows for one trial.
 pub fn read(folder: &Path) -> Result<Rows> {
-    let manifest = Manifest::of_folder(folder)?;
-    in_memory(&Stored::scan(row_files(folder)?, &Frame::without_cells(&manifest))?)
+    read_all(&[folder])
 }
 
 /// Reads every `rows*.jsonl` of several folders of one run.
@@ -32,10 +31,7 @@ pub fn read(folder: &Path) -> Result<Rows> {
 pub fn read_all<P: AsRef<Path>>(folders: &[P]) -> Result<Rows> {
     let folders: Vec<&Path> = folders.iter().map(AsRef::as_ref).collect();
     let Some(manifest) = common_manifest(&folders, true)? else { return Ok(Rows::default()) };
-    in_memory(&Stored::scan(all_row_files(&folders)?, &Frame::without_cells(&manifest))?)
-}
-
-fn in_memory(stored: &Stored) -> Result<Rows> {
+    let stored = Stored::scan(all_row_files(&folders)?, &Frame::without_cells(&manifest))?;
     Ok(Rows { rows: stored.rows()?, dropped: stored.dropped() })
 }
 

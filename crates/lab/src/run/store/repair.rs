@@ -32,8 +32,8 @@ pub struct Repair {
     pub leftovers: Vec<PathBuf>,
 }
 
-/// Row of the run.
-struct Seen {
+/// Place of a row of the run.
+struct PlacedRow {
     cell: u64,
     trial: u64,
     /// Hash of the row.
@@ -57,7 +57,7 @@ impl Repair {
             Repair { leftovers: files::named(folder, |name| files::replaced_by(name).is_some())?, ..Repair::default() };
         repair.leftovers.extend(checkpoints::leftovers(&folder.join(CHECKPOINTS))?);
         let files = super::row_files(folder)?;
-        let mut rows: Vec<Seen> = vec![];
+        let mut rows: Vec<PlacedRow> = vec![];
         for (file, path) in files.iter().enumerate() {
             let mut lines = Lines::open(path)?;
             while let Some(line) = lines.next()? {
@@ -68,7 +68,8 @@ impl Repair {
                 };
                 match judged {
                     Ok((cell, row)) => {
-                        rows.push(Seen { cell, trial: row.trial, check: hash_of(&row, path)?, file, line: line.number })
+                        let (trial, check, line) = (row.trial, hash_of(&row, path)?, line.number);
+                        rows.push(PlacedRow { cell, trial, check, file, line })
                     }
                     Err(why) => repair.faults.push(Fault { file: path.clone(), line: line.number, why }),
                 }
@@ -107,11 +108,9 @@ impl Repair {
         let Some(_owner) = Owner::alone(folder)? else { return Err(busy(folder)) };
         let repair = Self::find(folder, frame)?;
         let advice = "Nothing was deleted";
-        let mut files: Vec<&PathBuf> = repair.faults.iter().map(|f| &f.file).collect();
-        files.dedup();
-        for path in files {
-            let wrong: Vec<u64> = repair.faults.iter().filter(|f| f.file == *path).map(|f| f.line).collect();
-            set_aside(folder, path, &wrong)?;
+        for faults in repair.faults.chunk_by(|a, b| a.file == b.file) {
+            let wrong: Vec<u64> = faults.iter().map(|fault| fault.line).collect();
+            set_aside(folder, &faults[0].file, &wrong)?;
         }
         for path in &repair.leftovers {
             fs::remove_file(path).map_err(|e| Error::io(path, e, advice))?;

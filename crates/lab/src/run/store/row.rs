@@ -55,8 +55,7 @@ impl Row {
     /// # Errors
     /// When there is no such series.
     pub fn series(&self, name: &str) -> Result<Vec<f64>> {
-        let numbers = |value: &Value| -> Option<Vec<f64>> { value.as_array()?.iter().map(as_number).collect() };
-        self.data.get(name).and_then(numbers).ok_or_else(|| self.missing(name, "a series of numbers"))
+        self.data.get(name).and_then(as_series).ok_or_else(|| self.missing(name, "a series of numbers"))
     }
 
     /// Returns a number of the cell's parameters.
@@ -77,8 +76,12 @@ impl Row {
     }
 
     fn missing(&self, name: &str, what: &str) -> Error {
-        let place = format!("row of {} (cell {}, trial {})", self.id, self.cell, self.trial);
-        content(place, format!("it must have {what} named '{name}'; was it written by this version?"))
+        self.wrong(format!("it must have {what} named '{name}'; was it written by this version?"))
+    }
+
+    /// Returns an error about the content of the row.
+    pub(crate) fn wrong(&self, problem: impl std::fmt::Display) -> Error {
+        content(format!("row of {} (cell {}, trial {})", self.id, self.cell, self.trial), problem)
     }
 }
 
@@ -106,6 +109,11 @@ pub fn as_number(value: &Value) -> Option<f64> {
         Some("-inf") => Some(f64::NEG_INFINITY),
         Some(_) => None,
     }
+}
+
+/// Reads a series that [`series`] wrote.
+pub fn as_series(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(as_number).collect()
 }
 
 /// Returns the name of a cell in rows.

@@ -6,8 +6,9 @@ use super::{CellTable, Frame, Row};
 use crate::run::{files, pause};
 use attnlab_core::error::{Error, Result};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry::{Occupied, Vacant};
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,7 +59,7 @@ enum Cells {
     /// Those of a plan.
     Planned(Arc<CellTable>),
     /// In the order in which the files name them.
-    Seen(HashMap<u64, u32>),
+    Named(HashMap<u64, u32>),
 }
 
 impl Stored {
@@ -70,7 +71,7 @@ impl Stored {
     pub fn scan(files: Vec<PathBuf>, frame: &Frame) -> Result<Stored> {
         let cells = match &frame.cells {
             Some(table) => Cells::Planned(table.clone()),
-            None => Cells::Seen(HashMap::new()),
+            None => Cells::Named(HashMap::new()),
         };
         let mut stored = Stored { files: vec![], entries: vec![], cells, lines: 0, torn: vec![] };
         for path in files {
@@ -96,9 +97,9 @@ impl Stored {
             let cell = match &mut self.cells {
                 // The frame has found it there.
                 Cells::Planned(table) => table.place(cell).unwrap_or_default() as u32,
-                Cells::Seen(seen) => {
-                    let next = seen.len() as u32;
-                    *seen.entry(cell).or_insert(next)
+                Cells::Named(places) => {
+                    let next = places.len() as u32;
+                    *places.entry(cell).or_insert(next)
                 }
             };
             self.lines += 1;
@@ -160,7 +161,7 @@ impl Stored {
     pub fn holds(&self, cell: u64, trial: u64) -> bool {
         let place = match &self.cells {
             Cells::Planned(table) => table.place(cell),
-            Cells::Seen(seen) => seen.get(&cell).map(|place| *place as usize),
+            Cells::Named(places) => places.get(&cell).map(|place| *place as usize),
         };
         let key = |place| (place as u32, trial);
         place.is_some_and(|place| self.entries.binary_search_by_key(&key(place), |e| (e.cell, e.trial)).is_ok())
@@ -168,10 +169,13 @@ impl Stored {
 
     /// Returns the numbers of the trials of a cell that are there, ascending.
     pub fn trials(&self, place: usize) -> impl ExactSizeIterator<Item = u64> + '_ {
-        let cell = place as u32;
-        let from = self.entries.partition_point(|e| e.cell < cell);
-        let length = self.entries[from..].partition_point(|e| e.cell == cell);
-        self.entries[from..from + length].iter().map(|e| e.trial)
+        self.entries_of(place..place + 1).iter().map(|e| e.trial)
+    }
+
+    /// Returns the entries of some neighbouring cells.
+    fn entries_of(&self, places: Range<usize>) -> &[Entry] {
+        let first = |place: usize| self.entries.partition_point(|e| (e.cell as usize) < place);
+        &self.entries[first(places.start)..first(places.end)]
     }
 
     /// Returns messages for the user about torn last lines.
@@ -194,8 +198,7 @@ impl Stored {
     /// # Errors
     /// As [`Stored::rows`].
     pub fn rows_between(&self, places: Range<usize>) -> Result<Vec<Row>> {
-        let first = |place: usize| self.entries.partition_point(|e| (e.cell as usize) < place);
-        self.read(&self.entries[first(places.start)..first(places.end)])
+        self.read(self.entries_of(places))
     }
 
     fn read(&self, entries: &[Entry]) -> Result<Vec<Row>> {
@@ -220,9 +223,9 @@ impl Stored {
         let mut reader = self.reader();
         let mut rest = self.entries.as_slice();
         for place in 0..cells {
-            let (own, after) = rest.split_at(rest.partition_point(|e| e.cell as usize == place));
+            let (entries, after) = rest.split_at(rest.partition_point(|e| e.cell as usize == place));
             rest = after;
-            then(place, &own.iter().map(|entry| reader.row(entry)).collect::<Result<Vec<Row>>>()?)?;
+            then(place, &entries.iter().map(|entry| reader.row(entry)).collect::<Result<Vec<Row>>>()?)?;
         }
         Ok(())
     }
@@ -254,7 +257,7 @@ impl Stored {
     }
 
     fn reader(&self) -> Reader<'_> {
-        Reader { stored: self, windows: HashMap::new() }
+        Reader { stored: self, files: HashMap::new() }
     }
 }
 
@@ -280,14 +283,16 @@ fn number_of(path: &Path, offset: u64) -> Result<u64> {
 /// Reader of rows at their places.
 struct Reader<'a> {
     stored: &'a Stored,
-    windows: HashMap<u32, Window>,
+    files: HashMap<u32, OpenFile>,
 }
 
-/// A part of a file.
-struct Window {
-    file: File,
-    start: u64,
-    bytes: Vec<u8>,
+/// A file that is read here and there.
+struct OpenFile {
+    file: BufReader<File>,
+    /// Place in the file of the next byte that is read.
+    position: u64,
+    /// The line that was read last.
+    line: Vec<u8>,
 }
 
 impl Reader<'_> {
@@ -298,53 +303,31 @@ impl Reader<'_> {
 
     fn line(&mut self, entry: &Entry) -> Result<&[u8]> {
         let path = &self.stored.files[entry.file as usize];
-        if !self.windows.contains_key(&entry.file) {
-            if self.windows.len() >= OPEN {
-                self.windows.clear();
-            }
-            let file = File::open(path).map_err(|e| unreadable(path, e))?;
-            self.windows.insert(entry.file, Window { file, start: 0, bytes: vec![] });
+        if self.files.len() >= OPEN && !self.files.contains_key(&entry.file) {
+            self.files.clear();
         }
-        let line = match self.windows.get_mut(&entry.file) {
-            Some(window) => window.line(entry.offset).map_err(|e| unreadable(path, e))?,
-            // It was put there above.
-            None => None,
+        let open = match self.files.entry(entry.file) {
+            Occupied(open) => open.into_mut(),
+            Vacant(place) => {
+                let file = File::open(path).map_err(|e| unreadable(path, e))?;
+                place.insert(OpenFile { file: BufReader::with_capacity(AHEAD, file), position: 0, line: vec![] })
+            }
         };
-        let whole = |line: &&[u8]| attnlab_core::rng::hash(line.strip_suffix(b"\n").unwrap_or(line)) == entry.check;
-        line.filter(whole).ok_or_else(|| changed(path))
+        let line = open.line(entry.offset).map_err(|e| unreadable(path, e))?;
+        let text = line.strip_suffix(b"\n").filter(|text| attnlab_core::rng::hash(text) == entry.check);
+        text.map(|_| line).ok_or_else(|| changed(path))
     }
 }
 
-impl Window {
-    /// Returns the line that begins at `offset`, with its newline; None if there is none.
-    fn line(&mut self, offset: u64) -> io::Result<Option<&[u8]>> {
-        if offset < self.start || offset - self.start >= self.bytes.len() as u64 {
-            self.start = offset;
-            self.bytes.clear();
-        }
-        let mut from = (offset - self.start) as usize;
-        let mut searched = from;
-        let end = loop {
-            if let Some(i) = self.bytes[searched..].iter().position(|b| *b == b'\n') {
-                break searched + i + 1;
-            }
-            // What lies before the line makes room for more of it.
-            self.bytes.drain(..from);
-            self.start += from as u64;
-            from = 0;
-            searched = self.bytes.len();
-            if searched > LONGEST as usize || self.extend()? == 0 {
-                return Ok(None);
-            }
-        };
-        Ok(Some(&self.bytes[from..end]))
-    }
-
-    /// Reads more at the end and returns the number of new bytes.
-    fn extend(&mut self) -> io::Result<usize> {
-        let end = self.start + self.bytes.len() as u64;
-        self.file.seek(SeekFrom::Start(end))?;
-        (&mut self.file).take(AHEAD as u64).read_to_end(&mut self.bytes)
+impl OpenFile {
+    /// Returns the line that begins at `offset`, with its newline where it has one.
+    fn line(&mut self, offset: u64) -> io::Result<&[u8]> {
+        // A place within what was read ahead is not read again.
+        self.file.seek_relative(offset as i64 - self.position as i64)?;
+        self.line.clear();
+        let length = (&mut self.file).take(LONGEST).read_until(b'\n', &mut self.line)?;
+        self.position = offset + length as u64;
+        Ok(&self.line)
     }
 }
 
