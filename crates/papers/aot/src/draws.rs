@@ -12,6 +12,7 @@ use crate::claims;
 use crate::claims::setting::mixture;
 use crate::quantities::SAMPLED_COLUMNS;
 use crate::theory::printed::delta_limit;
+use attnlab_lab::command::input;
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::cell_name;
 use attnlab_theory::sample::{Bases, Draw, Mixture};
@@ -30,21 +31,29 @@ pub enum BasisRelation {
 }
 
 /// Options of a draw.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(clap::Args, Clone, Copy, Debug, PartialEq)]
 pub struct DrawOptions {
-    /// N, a multiple of K.
+    /// N, a multiple of K
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = input::positive)]
+    #[arg(allow_negative_numbers = true)]
     pub tokens: u64,
-    /// K.
+    /// K
+    #[arg(long, value_name = "K", default_value_t = 2, value_parser = input::positive, allow_negative_numbers = true)]
     pub clusters: u64,
-    /// p, dimension of each subspace.
+    /// p, dimension of each subspace
+    #[arg(long, value_name = "P", default_value_t = 100, value_parser = input::positive, allow_negative_numbers = true)]
     pub dim: u64,
-    /// d, dimension of the tokens; None: K p, and (K + 1) p for coherent bases.
+    /// d, dimension of the tokens [default: K p, and (K + 1) p for coherent bases]
+    #[arg(long, value_name = "D", value_parser = input::positive, allow_negative_numbers = true)]
     pub ambient: Option<u64>,
-    /// δ, noise level; None: √(log N / p) / 8, the upper end of (11).
+    /// Noise level [default: sqrt(log N / p) / 8, the upper end of (11)]
+    #[arg(long, value_parser = input::number, allow_negative_numbers = true)]
     pub delta: Option<f64>,
-    /// Relative position of the bases.
+    /// Relative position of the bases
+    #[arg(long, default_value = "orthonormal")]
     pub relation: BasisRelation,
-    /// c of U_kᵀU_l = c I, for coherent bases.
+    /// c of U_k'U_l = c I, for coherent bases
+    #[arg(long, value_name = "C", value_parser = input::number, allow_negative_numbers = true)]
     pub coherence: Option<f64>,
 }
 

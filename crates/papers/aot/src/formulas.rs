@@ -1,8 +1,9 @@
 //! The closed forms of this room by name, for `attnlab eval`.
 
+use crate::claims::setting::horizon_law;
 use crate::quantities::*;
 use crate::theory::softmax::{self, Range};
-use crate::theory::{Horizon, printed, threshold};
+use crate::theory::{printed, threshold};
 use attnlab_lab::formula::Formula;
 use attnlab_lab::prelude::*;
 use serde_json::json;
@@ -17,21 +18,21 @@ pub fn formulas() -> Vec<Formula> {
             doc: "expected number of columns that break the pattern (30) at theta (sharp form)",
             source: HORIZON,
             schema: || horizon_schema(&[THETA.within(SCALE).required()]),
-            value: |p| Ok(horizon(p)?.lambda(p.get(THETA)).into()),
+            value: |p| Ok(horizon_law(p)?.lambda(p.get(THETA)).into()),
         },
         Formula {
             id: "aot.horizon_theta",
             doc: "theta by which the pattern (30) has broken with this probability",
             source: HORIZON,
             schema: || horizon_schema(&[probability()]),
-            value: |p| Ok(horizon(p)?.theta(p.get(PROBABILITY))?.into()),
+            value: |p| Ok(horizon_law(p)?.theta(p.get(PROBABILITY))?.into()),
         },
         Formula {
             id: "aot.horizon_layers",
             doc: "number of exact updates before the pattern (30) has broken with this probability",
             source: HORIZON,
             schema: || horizon_schema(&[probability(), ETA.required()]),
-            value: |p| Ok(horizon(p)?.exact_updates(p.get(ETA), p.get(PROBABILITY))?.into()),
+            value: |p| Ok(horizon_law(p)?.exact_updates(p.get(ETA), p.get(PROBABILITY))?.into()),
         },
         Formula {
             id: "aot.self_match_lambda",
@@ -110,23 +111,14 @@ fn probability() -> Spec {
     PROBABILITY.within(Domain::right_open(1e-30, 1.0)).required()
 }
 
-fn delta() -> Spec {
-    DELTA.within(SCALE).required()
-}
-
 /// N, K, p, δ and what else a form needs.
 fn mixture_schema(more: &[Spec]) -> Schema {
-    [&[size(TOKENS), size(CLUSTERS), size(DIM), delta()], more].concat()
+    [&[size(TOKENS), size(CLUSTERS), size(DIM), DELTA.within(SCALE).required()], more].concat()
 }
 
 fn horizon_schema(more: &[Spec]) -> Schema {
     let tau = TAU.within(Domain::OPEN_UNIT).required();
     [mixture_schema(&[tau]), more.to_vec()].concat()
-}
-
-fn horizon(p: &Params) -> Result<Horizon> {
-    let [n, k, dim] = [TOKENS, CLUSTERS, DIM].map(|q| p.get(q));
-    Horizon::new(n, k, dim, p.get(DELTA), p.get(TAU))
 }
 
 /// Refuses parameters outside the range of [`softmax::first_layer`].

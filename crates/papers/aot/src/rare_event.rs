@@ -1,21 +1,15 @@
 //! Expected number of columns that break the pattern (30), at sizes where a full draw is out of reach.
 //!
 //! At N = 200 000, p = 1300 a draw has 5·10⁸ coefficients and 4·10¹⁰ scores, and below the horizon hardly any draw
-//! shows a break at all. But one noise column's law is known without drawing A: see
-//! [`theory::horizon`](crate::theory::horizon), which this module does not use. Given σ² = δ²χ²_p the column holds n
-//! in-cluster scores sg_i, s = θσ, a self score σ² and N-n-1 scores δσh_m, with g and h independent standard normals,
-//! and it has an in-cluster weight above τ with probability
-//!
-//! $$ P(\sigma) = n \mathbb E \, Q\left( \max\left( \max_{i \ge 2} g_i,
-//!    \frac{\ell + \ln(S + B)}{s} \right) \right) $$
-//!
-//! exactly, where $\ell = \ln(\tau/(1-\tau))$, $S = \sum_{i \ge 2} e^{s g_i}$ and
-//! $B = e^{\sigma^2} + \sum_m e^{\delta\sigma h_m}$: by symmetry token 1 stands for the one with the largest score,
-//! whose own score is integrated out. The rare part, one score far out, is thus never drawn, and what is left inside
-//! the expectation varies little. σ is drawn from a χ law stretched towards the columns that break, with its likelihood
-//! ratio as weight. So every value is an unbiased estimate of Λ(θ), the expected number of broken noise columns over
-//! all heads, with no approximation in between.
+//! shows a break at all. But one noise column's law is known without drawing A: given σ² = δ²χ²_p it has an
+//! in-cluster weight above τ with probability P(σ), a mean in its first form in
+//! [`theory::horizon`](crate::theory::horizon), whose code this module does not use. By symmetry token 1 stands there
+//! for the one with the largest score, whose own score is integrated out. The rare part, one score far out, is thus
+//! never drawn, and what is left inside the mean varies little. σ is drawn from a χ law stretched towards the columns
+//! that break, with its likelihood ratio as weight. So every value is an unbiased estimate of Λ(θ), the expected
+//! number of broken noise columns over all heads, with no approximation in between.
 
+use crate::theory::ln_sum_exp;
 use attnlab_core::error::{Error, Result, at_least, positive, require};
 use attnlab_core::rng::Streams;
 use attnlab_core::special::normal_tail;
@@ -28,8 +22,8 @@ use rand_distr::{ChiSquared, Distribution, StandardNormal};
 /// use attnlab_aot::rare_event::RareBreaks;
 /// use attnlab_core::stats::mean;
 /// let breaks = RareBreaks { tokens: 20_000, clusters: 2, dim: 1000, delta: 0.0124, tau: 0.55 };
-/// let one = |trial| breaks.draw(4.0, &Streams::new(1, "doc", 0, trial));
-/// let values = (0..40).map(one).collect::<Result<Vec<_>, _>>()?;
+/// let value = |trial| breaks.draw(4.0, &Streams::new(1, "doc", 0, trial));
+/// let values = (0..40).map(value).collect::<Result<Vec<_>, _>>()?;
 /// let estimate = mean(&values, 0.95)?;
 /// // 40 draws are enough for 10 % of a probability of a few in a thousand.
 /// assert!(estimate.high - estimate.low < 0.1 * estimate.value);
@@ -134,9 +128,4 @@ impl RareBreaks {
         require(self.tau > 0.0 && self.tau < 1.0, "tau", self.tau, "must be a number in (0, 1)")?;
         positive("theta", theta)
     }
-}
-
-fn ln_sum_exp(terms: &[f64]) -> f64 {
-    let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most + terms.iter().map(|t| (t - most).exp()).sum::<f64>().ln()
 }

@@ -73,7 +73,7 @@ pub struct Column<'a> {
     /// The head k.
     pub head: usize,
     /// C_k.
-    pub own: Range<usize>,
+    pub cluster: Range<usize>,
     /// The token j whose column this is.
     pub index: usize,
     /// |y_j|: |a_j| or |e_{j,k}|.
@@ -83,6 +83,11 @@ pub struct Column<'a> {
 }
 
 impl Column<'_> {
+    /// Returns `true` if the column's token is in cluster k.
+    pub fn is_signal(&self) -> bool {
+        self.cluster.contains(&self.index)
+    }
+
     /// The scores of the tokens in `rows`, without the column's own token.
     pub fn others(&self, rows: Range<usize>) -> impl Iterator<Item = (usize, f64)> + '_ {
         let index = self.index;
@@ -135,14 +140,15 @@ pub fn each_column(
             gemm(1.0, y.t(), queries.view(), false, scores.view_mut(), threads);
             for (c, j) in block.iter().enumerate() {
                 let (query, scores) = (queries.column(c), scores.column(c));
-                visit(&Column { head, own: cluster.clone(), index: *j, length: query.dot(&query).sqrt(), scores });
+                let length = query.dot(&query).sqrt();
+                visit(&Column { head, cluster: cluster.clone(), index: *j, length, scores });
             }
         }
     }
     Ok(())
 }
 
-/// The worst of the columns of a draw of the mixture that `params` describe, where `see` says how bad a column is.
+/// The worst of the columns of a draw of the mixture that `params` describe, where `record` says how bad a column is.
 ///
 /// # Errors
 /// As [`each_column`].
@@ -150,10 +156,10 @@ pub fn worst_column(
     params: &Params,
     side: Side,
     streams: &Streams,
-    mut see: impl FnMut(&Column, &mut Worst),
+    mut record: impl FnMut(&Column, &mut Worst),
 ) -> Result<Worst> {
     let mut worst = Worst::default();
-    each_column(&mixture(params)?, params.get(COLUMNS), side, streams, |column| see(column, &mut worst))?;
+    each_column(&mixture(params)?, params.get(COLUMNS), side, streams, |column| record(column, &mut worst))?;
     Ok(worst)
 }
 
@@ -167,7 +173,7 @@ pub struct Worst {
 }
 
 impl Default for Worst {
-    /// The state before any column is seen.
+    /// The state before any column is recorded.
     fn default() -> Self {
         Worst { value: f64::NEG_INFINITY, head: 0, column: 0, row: 0 }
     }
@@ -187,29 +193,24 @@ impl Worst {
         if self.value == f64::NEG_INFINITY || self.value == 0.0 { 0.0 } else { self.value / limit }
     }
 
-    /// The event that nothing seen as its negative fell below `limit`.
+    /// The event that nothing recorded as its negative fell below `limit`.
     pub fn at_least(&self, what: &str, limit: f64) -> Outcome {
-        let mut outcome = self.at_most(what, -limit);
-        if let Outcome::Event { witness, .. } = &mut outcome
-            && witness.contains_key(what)
-        {
-            witness.extend(witness! { what => -self.value, "limit" => limit });
-        }
-        outcome
+        self.event(what, -self.value, limit, self.value <= -limit)
     }
 
     /// The event that nothing exceeded `limit`; a trial without any column to look at holds.
     pub fn at_most(&self, what: &str, limit: f64) -> Outcome {
-        let holds = self.value <= limit;
-        if self.value == f64::NEG_INFINITY {
-            return Outcome::Event { holds, witness: witness! { "columns" => 0 } };
-        }
-        Outcome::Event {
-            holds,
-            witness: witness! {
-                what => self.value, "limit" => limit, "head" => self.head, "column" => self.column, "row" => self.row,
+        self.event(what, self.value, limit, self.value <= limit)
+    }
+
+    fn event(&self, what: &str, value: f64, limit: f64, holds: bool) -> Outcome {
+        let witness = match self.value == f64::NEG_INFINITY {
+            true => witness! { "columns" => 0 },
+            false => witness! {
+                what => value, "limit" => limit, "head" => self.head, "column" => self.column, "row" => self.row,
             },
-        }
+        };
+        Outcome::Event { holds, witness }
     }
 }
 
@@ -226,11 +227,11 @@ mod tests {
         let (mut length2, mut ratio2, mut cross, mut count, mut pairs) = (0.0, 0.0, 0.0, 0.0, 0.0);
         for trial in 0..20 {
             each_column(&mixture, 8, Side::Noise, &Streams::new(3, "columns", 0, trial), |column| {
-                assert!(!column.own.contains(&column.index));
+                assert!(!column.is_signal());
                 assert!((column.scores[column.index] / column.length.powi(2) - 1.0).abs() < 1e-12);
                 length2 += column.length.powi(2);
                 count += 1.0;
-                for (_, x) in column.others(column.own.clone()) {
+                for (_, x) in column.others(column.cluster.clone()) {
                     ratio2 += (x / column.length).powi(2);
                     cross += x / column.length;
                     pairs += 1.0;
@@ -248,16 +249,16 @@ mod tests {
     fn all_columns_are_the_plain_draw() {
         let mixture = Mixture::balanced(30, 3, 5, 0.5).unwrap();
         let streams = Streams::new(3, "columns", 0, 0);
-        let mut seen = 0;
+        let mut columns = 0;
         each_column(&mixture, 0, Side::Signal, &streams, |column| {
             let y = mixture.head::<f64>(column.head, &streams);
             for i in 0..30 {
                 let plain = y.column(i).dot(&y.column(column.index));
                 assert!((plain - column.scores[i]).abs() < 1e-12);
             }
-            seen += 1;
+            columns += 1;
         })
         .unwrap();
-        assert_eq!(seen, 30);
+        assert_eq!(columns, 30);
     }
 }

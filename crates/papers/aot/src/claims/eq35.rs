@@ -50,9 +50,9 @@ impl Eq35 {
 }
 
 /// Y_k with the columns of its own cluster (or all of them) multiplied by θ.
-fn at_theta(mixture: &Mixture, k: usize, y: &Array2<f64>, theta: f64, all: bool) -> Array2<f64> {
+fn at_theta(mixture: &Mixture, k: usize, y: &Array2<f64>, theta: f64, noise_grows: bool) -> Array2<f64> {
     let mut grown = y.clone();
-    let columns = if all { 0..mixture.tokens() } else { mixture.cluster(k) };
+    let columns = if noise_grows { 0..mixture.tokens() } else { mixture.cluster(k) };
     grown.slice_mut(s![.., columns]).mapv_inplace(|x| theta * x);
     grown
 }

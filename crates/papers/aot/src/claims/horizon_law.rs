@@ -1,11 +1,11 @@
 //! The depth horizon of AoT Theorem 1 follows the law of [`theory::horizon`](crate::theory::horizon).
 
-use super::setting::{mixture, noisy_mixture_schema, seconds_of_scores};
+use super::setting::{horizon_law, mixture, noisy_mixture_schema, seconds_of_scores};
 use crate::quantities::*;
 use crate::theory::Horizon;
 use attnlab_core::stats::Estimate;
 use attnlab_lab::prelude::*;
-use attnlab_theory::attention::streaming::horizon::horizon_of_head;
+use attnlab_theory::measure::horizon_of_mixture;
 use rayon::prelude::*;
 
 /// θ_crit of full draws has the distribution function 1 - exp(-Λ).
@@ -43,10 +43,6 @@ const MOST_KNOTS: usize = 400;
 const DEPENDENCE: f64 = 0.4;
 
 impl HorizonLaw {
-    fn horizon(params: &Params) -> Result<Horizon> {
-        Horizon::new(params.get(TOKENS), params.get(CLUSTERS), params.get(DIM), params.get(DELTA), params.get(TAU))
-    }
-
     fn lambda(&self, law: &Horizon, theta: f64) -> f64 {
         match self.law {
             Law::Sharp => law.lambda(theta),
@@ -70,7 +66,7 @@ impl HorizonLaw {
         let step = (high / low).ln() / (count - 1) as f64;
         let knot = |i: usize| self.lambda(law, low * (step * i as f64).exp()).ln().max(-1e3);
         let knots: Vec<f64> = (0..count).into_par_iter().map(knot).collect();
-        let at = |theta: &f64| {
+        let value = |theta: &f64| {
             if !theta.is_finite() {
                 return self.ever(law);
             }
@@ -82,7 +78,7 @@ impl HorizonLaw {
                 0.5 * t * (t - 1.0) * knots[i - 1] + (1.0 - t * t) * knots[i] + 0.5 * t * (t + 1.0) * knots[i + 1];
             -(-ln_lambda.exp()).exp_m1()
         };
-        thetas.iter().map(at).collect()
+        thetas.iter().map(value).collect()
     }
 
     /// The probability that the pattern ever breaks: the left limit of the distribution at θ = ∞, which a draw
@@ -128,7 +124,7 @@ impl Claim for HorizonLaw {
     }
 
     fn validate(&self, params: &Params) -> Result<()> {
-        Self::horizon(params).map(|_| ())
+        horizon_law(params).map(|_| ())
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -138,7 +134,7 @@ impl Claim for HorizonLaw {
     /// The law counts noise columns that a signal token captures. Where other breaks are frequent
     /// the statement is about something else.
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let others = Self::horizon(params).map_or(f64::INFINITY, |law| law.other_breaks(1.0).total());
+        let others = horizon_law(params).map_or(f64::INFINITY, |law| law.other_breaks(1.0).total());
         vec![
             Hypothesis::new("captured columns", "expected breaks of other kinds <= 0.01", 0.01 - others),
             Hypothesis::new(
@@ -151,15 +147,8 @@ impl Claim for HorizonLaw {
 
     /// θ_crit of one draw: the least θ ≥ 1 at which some column of some head is outside (30).
     fn trial(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
-        let mixture = mixture(params)?;
-        let (mut theta, mut head, mut column) = (f64::INFINITY, 0, 0);
-        for k in 0..mixture.clusters() {
-            let y = mixture.head::<f32>(k, streams);
-            let first = horizon_of_head(y.view(), mixture.cluster(k), params.get(TAU), || {})?.first;
-            if let Some(b) = first.filter(|b| b.theta < theta) {
-                (theta, head, column) = (b.theta, k, b.column);
-            }
-        }
+        let horizon = horizon_of_mixture(&mixture(params)?, params.get(TAU), streams, || {})?;
+        let (theta, head, column) = horizon.first().map_or((f64::INFINITY, 0, 0), |(k, b)| (b.theta, k, b.column));
         let witness = witness! { "theta" => theta, "head" => head, "column" => column };
         Ok(Outcome::Value { value: theta, witness })
     }
@@ -181,8 +170,12 @@ impl Claim for HorizonLaw {
     }
 
     fn judge(&self, params: &Params, outcomes: &[Outcome], level: f64) -> Result<Judgement> {
-        let law = Self::horizon(params)?;
-        let mut thetas: Vec<f64> = outcomes.iter().filter_map(value).collect();
+        let law = horizon_law(params)?;
+        let theta = |outcome: &Outcome| match outcome {
+            Outcome::Value { value, .. } => Some(*value),
+            _ => None,
+        };
+        let mut thetas: Vec<f64> = outcomes.iter().filter_map(theta).collect();
         thetas.sort_by(f64::total_cmp);
         let mut judgement = judge_distance(self.distance(&law, &thetas), thetas.len(), params.get(TOLERANCE), level);
         if let Verdict::Refuted { witness } = &mut judgement.verdict {
@@ -235,13 +228,6 @@ fn dependence(params: &Params) -> f64 {
     let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| params.real(q));
     let x2 = 2.0 * (n * n * (k - 1.0) / k).ln();
     0.27 * ((0.5 * x2 * x2 / p).exp() / n + 1.0 / (n * (k - 1.0)))
-}
-
-fn value(outcome: &Outcome) -> Option<f64> {
-    match outcome {
-        Outcome::Value { value, .. } => Some(*value),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

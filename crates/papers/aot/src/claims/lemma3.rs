@@ -43,12 +43,17 @@ impl Lemma3 {
         Lemma3 { bounded: true, ..Self::printed() }
     }
 
+    /// The θ at which a trial looks.
+    fn theta(&self, params: &Params) -> f64 {
+        self.theta * params.get(THETA)
+    }
+
     /// Records the distance of a column of M_k(θ) from the pattern: the largest weight that should be at most τ
     /// and, for a signal column, τ over the weight that should be above it.
     fn record_column(&self, column: &Column, theta: f64, tau: f64, worst: &mut Worst) {
-        let signal = column.own.contains(&column.index);
+        let signal = column.is_signal();
         let exponent = |(i, x): (usize, &f64)| {
-            x * match (signal, column.own.contains(&i)) {
+            x * match (signal, column.cluster.contains(&i)) {
                 (true, true) => theta * theta,
                 (true, false) | (false, true) => theta,
                 (false, false) => 1.0,
@@ -128,8 +133,24 @@ impl Claim for Lemma3 {
     }
 
     fn expected(&self, params: &Params) -> VerdictKind {
-        let foreseen = verdict::foreseen(self.promise(params), self.computed(params));
-        foreseen.unwrap_or_else(|| self.expected_of_trials(params))
+        if let Some(foreseen) = verdict::foreseen(self.promise(params), self.computed(params)) {
+            return foreseen;
+        }
+        // By the law, where no bound decides.
+        let Promise::FailsAtMost(rate) = self.promise(params) else { return self.sheet().expected };
+        let law = law_of_breaks(params);
+        let columns = params.get(COLUMNS);
+        let of_head = |tokens: usize| if columns == 0 { tokens } else { columns.min(tokens) };
+        let [signal, noise] =
+            [law.per_cluster(), law.tokens - law.per_cluster()].map(|tokens| (of_head(tokens) * law.clusters) as f64);
+        let theta = law.clipped(params.get(THETA));
+        let captured = match noise > 0.0 && law.delta > 0.0 && law.tau < 1.0 {
+            true => law.lambda(theta) * noise / law.noise_columns(),
+            false if law.equal_weights_break() => f64::INFINITY,
+            false => 0.0,
+        };
+        let broken = captured + signal * law.signal_column_break(theta);
+        foreseen_by_draws(-(-broken).exp_m1(), rate, self.partial(params), self.default_trials(params))
     }
 
     fn partial(&self, params: &Params) -> bool {
@@ -157,31 +178,6 @@ impl Claim for Lemma3 {
 
     fn seconds(&self, params: &Params) -> f64 {
         2.0 * seconds(params)
-    }
-}
-
-impl Lemma3 {
-    /// The θ at which a trial looks.
-    fn theta(&self, params: &Params) -> f64 {
-        self.theta * params.get(THETA)
-    }
-
-    /// The verdict that trials give by the law, where no bound decides.
-    fn expected_of_trials(&self, params: &Params) -> VerdictKind {
-        let Promise::FailsAtMost(rate) = self.promise(params) else { return self.sheet().expected };
-        let law = law_of_breaks(params);
-        let columns = params.get(COLUMNS);
-        let of_head = |all: usize| if columns == 0 { all } else { columns.min(all) };
-        let [signal, noise] =
-            [law.per_cluster(), law.tokens - law.per_cluster()].map(|all| (of_head(all) * law.clusters) as f64);
-        let theta = law.clipped(params.get(THETA));
-        let captured = match noise > 0.0 && law.delta > 0.0 && law.tau < 1.0 {
-            true => law.lambda(theta) * noise / law.noise_columns(),
-            false if law.equal_weights_break() => f64::INFINITY,
-            false => 0.0,
-        };
-        let broken = captured + signal * law.signal_column_break(theta);
-        foreseen_by_draws(-(-broken).exp_m1(), rate, self.partial(params), self.default_trials(params))
     }
 }
 

@@ -2,6 +2,7 @@
 //! Definition 1 and of the network, and the printed hypotheses of Lemmas 2 and 3 with their margins.
 
 use crate::quantities::*;
+use crate::theory::Horizon;
 use crate::theory::printed::{delta_limit, least_dim, tau_upper, token_bound};
 use attnlab_lab::prelude::*;
 use attnlab_theory::sample::Mixture;
@@ -38,6 +39,15 @@ pub fn mixture(params: &Params) -> Result<Mixture> {
     Mixture::balanced(params.get(TOKENS), params.get(CLUSTERS), params.get(DIM), params.get(DELTA))
 }
 
+/// The law of the horizon at the parameters.
+///
+/// # Errors
+/// As [`Horizon::new`].
+pub fn horizon_law(params: &Params) -> Result<Horizon> {
+    let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
+    Horizon::new(n, k, p, params.get(DELTA), params.get(TAU))
+}
+
 /// Multiplications in a second on one core: large products in f32, with room for slower machines.
 pub const PER_SECOND: f64 = 6e10;
 
@@ -52,7 +62,7 @@ pub fn takes_seconds(params: &Params, draws: u64) -> bool {
 }
 
 /// (11): N ≥ 8πK² log³N and δ ≤ √(log N / p) / 8.
-pub fn hypotheses_11(params: &Params) -> Vec<Hypothesis> {
+fn hypotheses_11(params: &Params) -> Vec<Hypothesis> {
     let (n, p) = (params.real(TOKENS), params.real(DIM));
     let needed = token_bound(n, params.get(CLUSTERS));
     let limit = delta_limit(n, p);
@@ -64,16 +74,10 @@ pub fn hypotheses_11(params: &Params) -> Vec<Hypothesis> {
     ]
 }
 
-/// p ≥ 16 (√log N + 1)², of Lemma 2.
-pub fn hypothesis_dim_lemma2(params: &Params) -> Hypothesis {
-    let needed = least_dim(params.real(TOKENS), 16.0);
-    Hypothesis::new("dim (Lemma 2)", "p >= 16 (sqrt(log N) + 1)^2", params.real(DIM) - needed)
-}
-
-/// p ≥ 64 (√log N + 1)², of Lemma 3 and Theorem 1.
-fn hypothesis_dim_lemma3(params: &Params) -> Hypothesis {
-    let needed = least_dim(params.real(TOKENS), 64.0);
-    Hypothesis::new("dim (Lemma 3)", "p >= 64 (sqrt(log N) + 1)^2", params.real(DIM) - needed)
+/// The hypotheses of Lemma 2: (11) and p ≥ 16 (√log N + 1)².
+pub fn hypotheses_lemma2(params: &Params) -> Vec<Hypothesis> {
+    let margin = params.real(DIM) - least_dim(params.real(TOKENS), 16.0);
+    [hypotheses_11(params), vec![Hypothesis::new("dim (Lemma 2)", "p >= 16 (sqrt(log N) + 1)^2", margin)]].concat()
 }
 
 /// (29): 1/2 < τ ≤ 1 / (1 + N exp(-9p/32)), as two hypotheses.
@@ -89,9 +93,11 @@ pub fn hypotheses_29(params: &Params) -> Vec<Hypothesis> {
     vec![lower, upper]
 }
 
-/// Every hypothesis of Lemma 3 and Theorem 1.
+/// Every hypothesis of Lemma 3 and Theorem 1: (11), p ≥ 64 (√log N + 1)² and (29).
 pub fn hypotheses_theorem1(params: &Params) -> Vec<Hypothesis> {
-    [hypotheses_11(params), vec![hypothesis_dim_lemma3(params)], hypotheses_29(params)].concat()
+    let margin = params.real(DIM) - least_dim(params.real(TOKENS), 64.0);
+    let dim = Hypothesis::new("dim (Lemma 3)", "p >= 64 (sqrt(log N) + 1)^2", margin);
+    [hypotheses_11(params), vec![dim], hypotheses_29(params)].concat()
 }
 
 #[cfg(test)]

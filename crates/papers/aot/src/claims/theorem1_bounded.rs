@@ -10,13 +10,14 @@
 //!   below it for $K \le N^{\sqrt 2 \varepsilon + \varepsilon^2/2}$ (times 2: K = 2 is no power of N), and for
 //!   every K once $\varepsilon \ge 3/2 - \sqrt 2$.
 //! - p: signal columns lose their own token through a neighbour; their expected number is at most
-//!   $\frac{N^2}{2K(1-\tau)} 2^{-p/2}$ ([`Horizon::signal_matches`]), at most α/4 for the stated p. That is
-//!   $(4/\ln 2) \log N$ and the price of τ near 1: at the upper end of (29) about $15 \log N$. (The bound is
-//!   some √p times the truth, τ/(1-τ) times [`self_match_lambda`](crate::theory::printed::self_match_lambda).)
+//!   $\frac{N^2}{2K(1-\tau)} 2^{-p/2}$ ([`signal_matches`](crate::theory::Horizon::signal_matches)), at most α/4 for
+//!   the stated p. That is $(4/\ln 2) \log N$ and the price of τ near 1: at the upper end of (29) about
+//!   $15 \log N$. (The bound is some √p times the truth, τ/(1-τ) times
+//!   [`self_match_lambda`](crate::theory::printed::self_match_lambda).)
 //! - N: the expected number of captured columns Λ at the last θ is at most α/4. It falls like
 //!   $N^{-4.8\varepsilon}$, and more slowly where p is a small multiple of log N: the lengths |e| then spread by
 //!   a factor that counts, $N^{2.1 \log N/p}$.
-//! - All other breaks ([`Horizon::other_breaks`]) are expected less than α/4 times.
+//! - All other breaks ([`other_breaks`](crate::theory::Horizon::other_breaks)) are expected less than α/4 times.
 //!
 //! Together a column breaks with probability at most 3α/4.
 //!
@@ -27,11 +28,10 @@
 //! the failure probability: below the promised one it supports the claim. It can never refute it
 //! ([`Side::UpperBound`]).
 
-use super::setting::{hypotheses_29, mixture, noisy_mixture_schema, seconds_of_scores, takes_seconds};
+use super::setting::{horizon_law, hypotheses_29, mixture, noisy_mixture_schema, seconds_of_scores, takes_seconds};
 use super::theorem1::{NETWORK_TOKENS, computed, foreseen_by_draws, memory, observe, shown_failure};
 use crate::quantities::*;
 use crate::rare_event::RareBreaks;
-use crate::theory::Horizon;
 use crate::theory::horizon::LARGE_N_CONSTANT;
 use attnlab_core::stats::binomial;
 use attnlab_lab::claim::{Side, verdict};
@@ -62,18 +62,11 @@ fn direct(params: &Params) -> bool {
     match params.get(METHOD) {
         "direct" => true,
         "rare-event" => false,
-        _ => params.get(TOKENS) <= NETWORK_TOKENS && takes_seconds(params, least_draws(params)),
+        _ => {
+            let least_draws = trials_with(0, params.get(FAILURE_PROBABILITY));
+            params.get(TOKENS) <= NETWORK_TOKENS && takes_seconds(params, least_draws)
+        }
     }
-}
-
-/// The least number of draws that supports the promise.
-fn least_draws(params: &Params) -> u64 {
-    trials_with(0, params.get(FAILURE_PROBABILITY))
-}
-
-fn law(params: &Params) -> Result<Horizon> {
-    let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| params.get(q));
-    Horizon::new(n, k, p, params.get(DELTA), params.get(TAU))
 }
 
 impl Claim for Theorem1Bounded {
@@ -96,7 +89,7 @@ impl Claim for Theorem1Bounded {
 
     fn validate(&self, params: &Params) -> Result<()> {
         mixture(params)?;
-        law(params).map(|_| ())
+        horizon_law(params).map(|_| ())
     }
 
     fn seconds(&self, params: &Params) -> f64 {
@@ -107,7 +100,7 @@ impl Claim for Theorem1Bounded {
         let allowed = SHARE * params.get(FAILURE_PROBABILITY);
         let mut hypotheses = vec![hypothesis_clusters(params), hypothesis_dim(params)];
         hypotheses.extend(hypotheses_29(params));
-        let Ok(law) = law(params) else { return hypotheses };
+        let Ok(law) = horizon_law(params) else { return hypotheses };
         let theta = law.clipped(self.last_theta(params));
         hypotheses.push(Hypothesis::new(
             "captured columns",
@@ -149,8 +142,19 @@ impl Claim for Theorem1Bounded {
         if self.layers(params) == 0 {
             return VerdictKind::Vacuous;
         }
-        let foreseen = verdict::foreseen(self.promise(params), self.computed(params));
-        foreseen.unwrap_or_else(|| self.expected_of_trials(params))
+        if let Some(foreseen) = verdict::foreseen(self.promise(params), self.computed(params)) {
+            return foreseen;
+        }
+        let promised = params.get(FAILURE_PROBABILITY);
+        if direct(params) {
+            let failure = shown_failure(params, self.layers(params), 0);
+            return foreseen_by_draws(failure, promised, false, self.default_trials(params));
+        }
+        let Ok(law) = horizon_law(params) else { return VerdictKind::Inconclusive };
+        let theta = law.clipped(self.last_theta(params));
+        // The interval of 100 values, each spread like its mean, is about a fifth wide.
+        let supported = law.lambda(theta) * 1.5 + law.other_breaks(theta).total() < promised;
+        if supported { VerdictKind::Supported } else { VerdictKind::Inconclusive }
     }
 
     fn default_trials(&self, params: &Params) -> u64 {
@@ -178,7 +182,7 @@ impl Claim for Theorem1Bounded {
         if direct(params) {
             return observe(params, streams, layers, 1.0 + params.get(ETA) * params.get(TAU), false);
         }
-        let law = law(params)?;
+        let law = horizon_law(params)?;
         let theta = law.clipped(self.last_theta(params));
         let breaks =
             RareBreaks { tokens: law.tokens, clusters: law.clusters, dim: law.dim, delta: law.delta, tau: law.tau };
@@ -206,20 +210,6 @@ impl Theorem1Bounded {
     fn last_theta(&self, params: &Params) -> f64 {
         let rate = 1.0 + params.get(ETA) * params.get(TAU);
         rate.powf(self.layers(params).saturating_sub(1) as f64)
-    }
-
-    /// The verdict that trials give, where no bound decides.
-    fn expected_of_trials(&self, params: &Params) -> VerdictKind {
-        let promised = params.get(FAILURE_PROBABILITY);
-        let layers = self.layers(params);
-        if direct(params) {
-            return foreseen_by_draws(shown_failure(params, layers, 0), promised, false, self.default_trials(params));
-        }
-        let Ok(law) = law(params) else { return VerdictKind::Inconclusive };
-        let theta = law.clipped(self.last_theta(params));
-        // The interval of 100 values, each spread like its mean, is about a fifth wide.
-        let supported = law.lambda(theta) * 1.5 + law.other_breaks(theta).total() < promised;
-        if supported { VerdictKind::Supported } else { VerdictKind::Inconclusive }
     }
 }
 

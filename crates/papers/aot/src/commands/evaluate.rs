@@ -2,8 +2,8 @@
 
 use super::evaluate_findings::{lines, tables};
 use super::results::{Destination, Shown, computed};
-use crate::evaluate::{Detokeniser, Task};
-use crate::experiments::evaluate::{Choices, Evaluate, Sample};
+use crate::evaluate::Task;
+use crate::experiments::evaluate::{Choices, Evaluate};
 use attnlab_core::error::Result;
 use attnlab_lab::command::{Out, RowOptions, Status, input};
 use std::path::PathBuf;
@@ -44,33 +44,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", num_args = 1..)]
     #[arg(required_if_eq_any([("task", "lambada"), ("task", "cbt"), ("task", "text")]))]
     data: Vec<PathBuf>,
-    /// Changes of the text, each a reading [default: lambada: off,openai; cbt: off,spaces; text: off]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    detokenise: Vec<Detokeniser>,
-    /// Text: tokens of a forward pass [default: 1024, or the context of the network if that is less]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive, allow_negative_numbers = true)]
-    window: Vec<u64>,
-    /// Text: tokens between the beginnings of two windows [default: the windows less special tokens]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = input::positive, allow_negative_numbers = true)]
-    stride: Vec<u64>,
-    /// Passages, questions or windows [default: all]
-    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
-    limit: Option<u64>,
-    /// Choice of the items that a limit keeps
-    #[arg(long, default_value = "first")]
-    sample: Sample,
-    /// Leave out the network with random weights, which takes half of the time
-    #[arg(long)]
-    no_controls: bool,
-    /// Cost: tokens of a sequence [default: 1024, or the context of the network if that is less]
-    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
-    context: Option<u64>,
-    /// Cost: sequences of a forward pass [default: 1]
-    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
-    batch: Option<u64>,
-    /// Cost: measured passes [default: 5]
-    #[arg(long, value_name = "N", value_parser = input::positive, allow_negative_numbers = true)]
-    runs: Option<u64>,
+    #[command(flatten)]
+    choices: Choices,
     /// Level of the intervals
     #[arg(long, default_value_t = 0.95, value_parser = input::level)]
     level: f64,
@@ -89,13 +64,7 @@ pub(super) struct Args {
 
 /// Runs the command.
 pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
-    let Args { sample, no_controls, .. } = *args;
-    let [window, stride] = [&args.window, &args.stride].map(|sizes| sizes.iter().map(|n| *n as usize).collect());
-    let numbers = [args.limit, args.context, args.batch, args.runs];
-    let [limit, context, batch, runs] = numbers.map(|number| number.map(|n| n as usize));
-    let detokenise = args.detokenise.clone();
-    let choices = Choices { detokenise, window, stride, limit, sample, no_controls, context, batch, runs };
-    let settings = Evaluate::chosen(&args.network, args.task, &args.data, &choices, (args.seed, args.level))?;
+    let settings = Evaluate::chosen(&args.network, args.task, &args.data, &args.choices, (args.seed, args.level))?;
     super::note_renamings(&args.network)?;
     let shown = Shown { summary: |_| Ok(vec![]), lines, tables, page: "evaluate.html" };
     let to = Destination { folder: &args.out, rows: args.rows, seed: args.seed, json: args.json };

@@ -26,16 +26,11 @@ fn interval(data: &Map<String, Value>) -> String {
     format!("{estimate} [{low}, {high}]")
 }
 
-/// Entries of an object of numbers.
-fn entries<'a>(row: &'a Row, name: &str) -> Vec<(&'a str, f64)> {
-    let object = row.data.get(name).and_then(Value::as_object);
-    object.into_iter().flatten().filter_map(|(name, x)| Some((name.as_str(), as_number(x)?))).collect()
-}
-
 /// Names and values of a reading's baselines, with a sign after the names.
 fn baselines(row: &Row, sign: &str) -> String {
-    let baselines = entries(row, "baselines");
-    baselines.iter().map(|(name, x)| format!("{name}{sign} {}", shown(*x))).collect::<Vec<_>>().join("; ")
+    let baselines = row.data.get("baselines").and_then(Value::as_object).into_iter().flatten();
+    let named = baselines.filter_map(|(name, x)| Some(format!("{name}{sign} {}", shown(as_number(x)?))));
+    named.collect::<Vec<_>>().join("; ")
 }
 
 fn unit(row: &Row) -> &str {

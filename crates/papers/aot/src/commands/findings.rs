@@ -174,6 +174,7 @@ pub(super) fn table(title: &str, text: &str, header: &[&str], rows: Vec<Vec<Stri
 
 /// The tables of the page.
 pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
+    let name = |row: &Row| -> Result<[String; 1]> { Ok([row.word(ARRAY)?.to_string()]) };
     let with_labels = [&PARTS[..], &[("labels", "labels permuted")]].concat();
     Ok(vec![
         table(
@@ -182,30 +183,35 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
              true mixtures that the same procedure would call consistent, from draws; where it is not shown to be above \
              one half, a rejection is undecided.",
             &headers(&FIT),
-            of_rows(rows, |row| of_parts(row, &PARTS, &FIT))?,
+            of_rows(rows, name, |row| of_parts(row, &PARTS, &FIT))?,
         ),
         table(
             "Hypotheses of Theorem 1",
             MARGINS,
             &["array", "hypothesis", "printed", "margin", ""],
-            of_rows(rows, |row| hypotheses(row).into_iter().map(Vec::from).collect())?,
+            of_rows(rows, name, |row| hypotheses(row).into_iter().map(Vec::from).collect())?,
         ),
         table(
             "Horizon, SNR and ranks",
             "",
             &headers(&MEASURES),
-            of_rows(rows, |row| of_parts(row, &with_labels, &MEASURES))?,
+            of_rows(rows, name, |row| of_parts(row, &with_labels, &MEASURES))?,
         ),
     ])
 }
 
-/// Lines of a table, each behind the name of its array.
-fn of_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
-    let named = rows.iter().map(|row| {
-        let name = row.word(ARRAY)?.to_string();
-        Ok(lines(row).into_iter().map(move |cells| [vec![name.clone()], cells].concat()))
-    });
-    Ok(named.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+/// Lines of a table, each behind the words for its row.
+pub(super) fn of_rows<const N: usize>(
+    rows: &[Row],
+    words: impl Fn(&Row) -> Result<[String; N]>,
+    lines: impl Fn(&Row) -> Vec<Vec<String>>,
+) -> Result<Vec<Vec<String>>> {
+    let mut table_lines = vec![];
+    for row in rows {
+        let words = words(row)?;
+        table_lines.extend(lines(row).into_iter().map(|cells| [&words[..], &cells].concat()));
+    }
+    Ok(table_lines)
 }
 
 /// A column about a part of a row: its header and its cell.

@@ -5,9 +5,8 @@ use crate::theory::printed::delta_limit;
 use crate::unroll::Data;
 use attnlab_core::format::number;
 use attnlab_gpu::backend::Where;
-use attnlab_lab::command::{Bar, Out, Status, input, note};
+use attnlab_lab::command::{Bar, Out, Status, input};
 use attnlab_lab::prelude::*;
-use attnlab_theory::attention::streaming::Machine;
 use attnlab_theory::sample::Mixture;
 use std::path::{Path, PathBuf};
 
@@ -116,7 +115,7 @@ fn drawn(args: &Args, tokens: u64) -> Result<(HorizonReport, Option<Predicted>)>
     memory::ensure("the horizon of one draw", bytes_with_copies(tokens, args.clusters, args.dim))?;
     let (n, k, p) = (tokens as usize, args.clusters as usize, args.dim as usize);
     let mixture = Mixture::balanced(n, k, p, delta)?;
-    let report = horizon_on(&*machine(args)?, &mixture, args.eta, args.tau, args.seed, &Bar::new())?;
+    let report = horizon_on(&*super::machine(&args.device)?, &mixture, args.eta, args.tau, args.seed, &Bar::new())?;
     let predicted = Predicted::beside(&report);
     Ok((report, predicted))
 }
@@ -127,15 +126,7 @@ fn of_files(args: &Args, tokens: &Path, labels: &Path) -> Result<HorizonReport> 
     let largest = data.bases.iter().map(|u| u.ncols()).max().unwrap_or(0);
     let (n, k) = (data.labels.len() as u64, data.bases.len() as u64);
     memory::ensure("the horizon of one draw", bytes_with_copies(n, k, largest as u64))?;
-    horizon_of_tokens(&*machine(args)?, &data, args.eta, args.tau, &Bar::new())
-}
-
-fn machine(args: &Args) -> Result<Box<dyn Machine>> {
-    let chosen = args.device.backend.machine()?;
-    if let Some(line) = &chosen.note {
-        note(line);
-    }
-    Ok(chosen.machine)
+    horizon_of_tokens(&*super::machine(&args.device)?, &data, args.eta, args.tau, &Bar::new())
 }
 
 fn lines(report: &HorizonReport, predicted: &Option<Predicted>) -> Vec<String> {

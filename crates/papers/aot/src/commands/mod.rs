@@ -13,8 +13,10 @@ mod summary;
 mod unroll;
 
 use attnlab_core::error::Result;
+use attnlab_gpu::backend::Where;
 use attnlab_lab::command::{Command, WithArgs, note};
 use attnlab_networks::Transformer;
+use attnlab_theory::attention::streaming::Machine;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,6 +29,15 @@ pub fn all() -> Vec<Arc<dyn Command>> {
         Arc::new(WithArgs { name: "sample", run: sample::run }),
         Arc::new(WithArgs { name: "unroll", run: unroll::run }),
     ]
+}
+
+/// Returns the machine that the user chose, and prints what is to be said of the choice.
+fn machine(device: &Where) -> Result<Box<dyn Machine>> {
+    let chosen = device.backend.machine()?;
+    if let Some(line) = &chosen.note {
+        note(line);
+    }
+    Ok(chosen.machine)
 }
 
 /// Prints what was taken off or replaced in the names of a network's tensors.

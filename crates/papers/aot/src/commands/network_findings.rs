@@ -1,7 +1,7 @@
 //! The findings of `attnlab inspect NETWORK` in words, from its rows.
 
 use super::findings::{
-    MARGINS, clusters, dims, hypotheses, interval, is_fitted, power, shown, table, value, verdict, word,
+    MARGINS, clusters, dims, hypotheses, interval, is_fitted, of_rows, power, shown, table, value, verdict, word,
 };
 use super::summary;
 use crate::experiments::inspect_network::{PLACE, VARIANT, VARIANTS};
@@ -107,13 +107,13 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
             "The residual stream at every place, of the network as given, with random weights, and on the same tokens in \
              random order. The test is on tokens that the fit did not see.",
             &["place", "network", "K", "p_k", "delta", "scale", "verdict", "power"],
-            of_rows(rows, fit)?,
+            of_rows(rows, named, fit)?,
         ),
         table(
             "Hypotheses of Theorem 1",
             MARGINS,
             &["place", "network", "hypothesis", "printed", "margin", ""],
-            of_rows(rows, |row| hypotheses(row).into_iter().map(Vec::from).collect())?,
+            of_rows(rows, named, |row| hypotheses(row).into_iter().map(Vec::from).collect())?,
         ),
         table(
             "Heads and attention",
@@ -122,7 +122,7 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
              in random subspaces of the same sizes, with intervals over draws; coherence, the largest singular value \
              of U_k^T U_l, 0 in Theorem 1 (random subspaces in brackets).",
             &["place", "network", "SNR before", "SNR after", "factor", "random: before", "random: factor", "coherence"],
-            of_rows(rows, heads)?,
+            of_rows(rows, named, heads)?,
         ),
         table(
             "Attention and the first token",
@@ -130,7 +130,7 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
              weights, and of those on the other tokens scaled to sum 1; energy. Means over queries and heads with \
              intervals over windows, in nats.",
             &["place", "network", "first token", "entropy", "without the first token", "largest", "energy"],
-            of_rows(rows, attention)?,
+            of_rows(rows, named, attention)?,
         ),
         table(
             "Attention by head",
@@ -148,7 +148,7 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
             "Horizon and ranks",
             "",
             &["place", "network", "theta", "horizon of", "stable rank", "coding rate", "mean cosine"],
-            of_rows(rows, measures)?,
+            of_rows(rows, named, measures)?,
         ),
         table(
             "Stable rank of weights",
@@ -157,15 +157,6 @@ pub(super) fn tables(rows: &[Row]) -> Result<Vec<Table>> {
             of_trained(rows, weights)?,
         ),
     ])
-}
-
-/// Lines of a table, each behind the words for its place and network.
-fn of_rows(rows: &[Row], lines: impl Fn(&Row) -> Vec<Vec<String>>) -> Result<Vec<Vec<String>>> {
-    let named = rows.iter().map(|row| {
-        let name = named(row)?;
-        Ok(lines(row).into_iter().map(move |cells| [name.to_vec(), cells].concat()))
-    });
-    Ok(named.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// Lines of a table of the network as given. One table of heads is long enough: the controls' are in the rows.

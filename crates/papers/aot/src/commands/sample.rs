@@ -1,6 +1,6 @@
 //! `attnlab sample`: a draw of Definition 1 as files of NumPy.
 
-use crate::draws::{BasisRelation, DrawOptions, Planned, drawing_claim};
+use crate::draws::{DrawOptions, Planned, drawing_claim};
 use attnlab_lab::command::{Out, Parameters, Status, input};
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::files;
@@ -30,28 +30,8 @@ its horizon.";
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Args {
-    /// N, a multiple of K
-    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = input::positive)]
-    #[arg(allow_negative_numbers = true)]
-    tokens: u64,
-    /// K
-    #[arg(long, value_name = "K", default_value_t = 2, value_parser = input::positive, allow_negative_numbers = true)]
-    clusters: u64,
-    /// p, dimension of each subspace
-    #[arg(long, value_name = "P", default_value_t = 100, value_parser = input::positive, allow_negative_numbers = true)]
-    dim: u64,
-    /// d, dimension of the tokens [default: K p, and (K + 1) p for coherent bases]
-    #[arg(long, value_name = "D", value_parser = input::positive, allow_negative_numbers = true)]
-    ambient: Option<u64>,
-    /// Noise level [default: sqrt(log N / p) / 8, the upper end of (11)]
-    #[arg(long, value_parser = input::number, allow_negative_numbers = true)]
-    delta: Option<f64>,
-    /// Relative position of the bases
-    #[arg(long, default_value = "orthonormal")]
-    relation: BasisRelation,
-    /// c of U_k'U_l = c I, for coherent bases
-    #[arg(long, value_name = "C", value_parser = input::number, allow_negative_numbers = true)]
-    coherence: Option<f64>,
+    #[command(flatten)]
+    options: DrawOptions,
     /// Seed of the draw
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = input::whole, allow_negative_numbers = true)]
     seed: u64,
@@ -102,8 +82,7 @@ fn of_options(args: &Args) -> Result<Planned> {
     let unset = args.parameters.set.is_empty() && args.parameters.input.is_none();
     let allowed = "must come with --claim; without one write --tokens, --clusters, --dim and --delta";
     require(unset, "set", args.parameters.set.join(" "), allowed)?;
-    let Args { tokens, clusters, dim, ambient, delta, relation, coherence, seed, .. } = *args;
-    Planned::of_options(&DrawOptions { tokens, clusters, dim, ambient, delta, relation, coherence }, seed)
+    Planned::of_options(&args.options, args.seed)
 }
 
 fn of_claim(args: &Args, id: &str) -> Result<Planned> {

@@ -13,14 +13,11 @@ use std::collections::BTreeSet;
 
 type Data = Map<String, Value>;
 
-/// Word for the places of an inspection, singular and plural.
-type Noun = [&'static str; 2];
-
 /// Summarises inspected arrays.
 pub(super) fn of_arrays(rows: &[Row]) -> Result<Vec<String>> {
     ensure_fitted("arrays", rows)?;
     let arrays: Vec<&Data> = rows.iter().map(|row| &row.data).collect();
-    let mut sentences = of_places(&arrays, ["array", "arrays"]);
+    let mut sentences = of_places(&arrays, "array");
     let part = |name: &str| -> Vec<&Data> { arrays.iter().filter_map(|data| within(data, name)).collect() };
     let fitted = |(name, words): &(&str, &str)| {
         let control = part(name);
@@ -37,7 +34,7 @@ pub(super) fn of_arrays(rows: &[Row]) -> Result<Vec<String>> {
 pub(super) fn of_networks(rows: &[Row]) -> Result<Vec<String>> {
     ensure_fitted("places", rows)?;
     let of_network = |(name, [given, controls @ ..]): (&str, Variants)| {
-        let mut sentences = of_places(&given, ["place", "places"]);
+        let mut sentences = of_places(&given, "place");
         sentences.extend(of_blocks(&given));
         let named = controls.iter().zip(&VARIANTS[1..]).filter(|(places, _)| !places.is_empty());
         let controls = named.map(|(places, (_, words))| format!("{words}, {}", consistent(places)));
@@ -168,8 +165,9 @@ fn judged<'a>(places: &[&'a Data], verdict: &str) -> Vec<&'a Data> {
 }
 
 /// Sentences that arrays and networks share: verdicts with their commonest reasons, power, hypotheses, horizon.
-fn of_places(places: &[&Data], noun: Noun) -> Vec<String> {
-    let mut sentences = vec![format!("{}: {}.", of_noun(places.len(), noun), counted(places))];
+fn of_places(places: &[&Data], noun: &str) -> Vec<String> {
+    let plural = if places.len() == 1 { "" } else { "s" };
+    let mut sentences = vec![format!("{} {noun}{plural}: {}.", places.len(), counted(places))];
     sentences.extend(power(places));
     sentences.extend(hypotheses(places));
     sentences.push(horizon(places));
@@ -179,10 +177,6 @@ fn of_places(places: &[&Data], noun: Noun) -> Vec<String> {
 /// The sentence on controls, if there are any.
 fn of_controls(controls: &[String]) -> Option<String> {
     (!controls.is_empty()).then(|| format!("Controls: {}.", controls.join("; ")))
-}
-
-fn of_noun(count: usize, [singular, plural]: Noun) -> String {
-    format!("{count} {}", if count == 1 { singular } else { plural })
 }
 
 /// Share of true mixtures that the test would have called consistent, where the rows have it: those of the fit and, for a

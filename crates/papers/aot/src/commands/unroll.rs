@@ -104,18 +104,14 @@ pub(super) fn run(args: &Args, out: &mut Out) -> Result<Status> {
     let Args { eta, normalise_queries, .. } = *args;
     let mask = if args.mask == MaskName::Causal { Mask::Causal } else { Mask::None };
     let layer = Mssa { phi, eta, mask, normalise_queries };
-    let chosen = match precision(args)? {
-        Precision::F32 => Some(args.device.backend.machine()?),
+    let machine = match precision(args)? {
+        Precision::F32 => Some(super::machine(&args.device)?),
         // Only the CPU computes in f64, so `auto` has nothing to choose.
         Precision::F64 => None,
     };
-    if let Some(line) = chosen.as_ref().and_then(|c| c.note.as_ref()) {
-        note(line);
-    }
-    let machine = chosen.as_ref().map(|c| &*c.machine);
     let bar = Bar::unless_lines_show();
     bar.start("unroll", args.layers);
-    let report = unroll_with(&data, &layer, args.layers, machine, &mut |row| {
+    let report = unroll_with(&data, &layer, args.layers, machine.as_deref(), &mut |row| {
         if args.json {
             out.json(row)?;
         } else {

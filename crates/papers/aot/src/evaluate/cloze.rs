@@ -16,25 +16,16 @@ pub(super) const READINGS: [&str; 3] =
 pub(super) struct Question {
     /// Tokens with which all sequences begin; the last of them is read with each candidate.
     shared: Vec<u32>,
-    candidates: Vec<Candidate>,
+    /// The shared tokens are left out: up to the end of the candidate, and with the rest of the sentence.
+    candidates: Vec<[Sequence; 2]>,
     answer: usize,
     /// Candidates that occur most often in the passage.
     frequent: Vec<usize>,
     pub(super) shortened: bool,
 }
 
-/// Tokens after the shared ones.
-#[derive(Clone, Debug)]
-struct Candidate {
-    /// Those before the candidate that other candidates do not share, and the candidate.
-    short: Vec<u32>,
-    /// The same and the rest of the sentence.
-    full: Vec<u32>,
-    /// Numbers of tokens of `short` and of `full` before the candidate.
-    starts: [usize; 2],
-}
-
 /// Tokens of a text that a candidate is in, and the index of the candidate's first.
+#[derive(Clone, Debug)]
 struct Sequence {
     ids: Vec<u32>,
     start: usize,
@@ -59,14 +50,14 @@ impl Question {
             let short = format!("{}{candidate}", with_space(&before));
             let full = format!("{short}{after}");
             let [short, full] = [short, full].map(|text| Sequence::new(apply(&text).trim_end(), known.trim_end(), cut));
-            Ok((short?, full?))
+            Ok([short?, full?])
         };
-        let sequences = cloze.candidates.iter().map(pair).collect::<Result<Vec<(Sequence, Sequence)>>>()?;
-        let all = || sequences.iter().flat_map(|(short, full)| [short, full]);
-        let first: &[u32] = sequences.first().map_or(&[], |(short, _)| &short.ids);
+        let mut candidates = cloze.candidates.iter().map(pair).collect::<Result<Vec<[Sequence; 2]>>>()?;
+        let sequences = || candidates.iter().flatten();
+        let first: &[u32] = candidates.first().map_or(&[], |[short, _]| &short.ids);
         // Tokens with which all sequences begin, none of which belongs to a candidate.
-        let shared = all().map(|s| s.start.min(common(&s.ids, first))).min().unwrap_or(0);
-        let longest = all().map(|s| s.ids.len()).max().unwrap_or(0) - shared;
+        let shared = sequences().map(|s| s.start.min(common(&s.ids, first))).min().unwrap_or(0);
+        let longest = sequences().map(|s| s.ids.len()).max().unwrap_or(0) - shared;
         let mut begin = [cut.before, &first[..shared]].concat();
         let room = (cut.context + 1).saturating_sub(longest);
         if room <= cut.before.len() || begin.is_empty() {
@@ -81,27 +72,25 @@ impl Question {
         if shortened {
             begin.drain(cut.before.len()..cut.before.len() + begin.len() - room);
         }
-        let candidate = |(short, full): &(Sequence, Sequence)| Candidate {
-            short: short.ids[shared..].to_vec(),
-            full: full.ids[shared..].to_vec(),
-            starts: [short, full].map(|s| s.start - shared),
-        };
-        let candidates: Vec<Candidate> = sequences.iter().map(candidate).collect();
-        if candidates.iter().any(|c| c.short.len() <= c.starts[0]) {
+        for sequence in candidates.iter_mut().flatten() {
+            sequence.ids.drain(..shared);
+            sequence.start -= shared;
+        }
+        if candidates.iter().any(|[short, _]| short.ids.len() <= short.start) {
             return Err(question.refused("must have candidates that are tokens of their own"));
         }
         Ok(Question { shared: begin, candidates, answer: cloze.answer, frequent: cloze.most_frequent(), shortened })
     }
 
     pub(super) fn sequences(&self) -> impl Iterator<Item = &[u32]> {
-        std::iter::once(&self.shared[..]).chain(self.candidates.iter().flat_map(|c| [&c.short[..], &c.full[..]]))
+        std::iter::once(&self.shared[..]).chain(self.candidates.iter().flatten().map(|s| &s.ids[..]))
     }
 
     /// Tokens of the forward passes: the shared ones once, then those of every candidate.
     pub(super) fn tokens(&self) -> usize {
-        let each = self.candidates.iter().map(|c| match c.full.starts_with(&c.short) {
-            true => c.full.len(),
-            false => c.full.len() + c.short.len(),
+        let each = self.candidates.iter().map(|[short, full]| match full.ids.starts_with(&short.ids) {
+            true => full.ids.len(),
+            false => full.ids.len() + short.ids.len(),
         });
         self.shared.len() + each.sum::<usize>()
     }
@@ -117,14 +106,13 @@ impl Question {
             network.predict_after(&prefix, &ids, 0..after.len(), |t, logits| log_loss(logits, ids[t + 1]))
         };
         let mut scores = vec![];
-        for candidate in &self.candidates {
-            let full = losses(&candidate.full)?;
-            let short = match candidate.full.starts_with(&candidate.short) {
-                true => full[..candidate.short.len()].to_vec(),
-                false => losses(&candidate.short)?,
+        for [short, full] in &self.candidates {
+            let of_full = losses(&full.ids)?;
+            let of_short = match full.ids.starts_with(&short.ids) {
+                true => of_full[..short.ids.len()].to_vec(),
+                false => losses(&short.ids)?,
             };
-            let [start, start_of_full] = candidate.starts;
-            let (short, full) = (&short[start..], &full[start_of_full.min(full.len())..]);
+            let (short, full) = (&of_short[short.start..], &of_full[full.start.min(of_full.len())..]);
             scores.extend([-short.iter().sum::<f64>(), short.len() as f64, -full.iter().sum::<f64>()]);
         }
         Ok(scores)

@@ -21,8 +21,8 @@
 //! let passes = Passes { detokenise: Detokeniser::Off, window: 0, stride: 0 };
 //! let prepared = Prepared::new(&passages, &network.tokenizer()?, network.architecture(), passes)?;
 //! let scores: Result<Vec<_>, _> = (0..prepared.len()).map(|i| prepared.score(&network, i)).collect();
-//! let found = prepared.reading("last word", &scores?, 0.95)?;
-//! println!("accuracy {} from {} to {}", found.estimate.value, found.estimate.low, found.estimate.high);
+//! let result = prepared.reading("last word", &scores?, 0.95)?;
+//! println!("accuracy {} from {} to {}", result.estimate.value, result.estimate.low, result.estimate.high);
 //! # Ok::<(), attnlab_core::Error>(())
 //! ```
 
@@ -156,8 +156,8 @@ impl Prepared {
             Items::Questions(questions) => questions.iter().map(cloze::Question::tokens).collect(),
             Items::Windows(windows) => (0..windows.len()).map(|i| windows.tokens(i)).collect(),
         };
-        let known = Prepared { items, vocabulary: network.vocabulary, tokens };
-        let Some(id) = known.beyond_vocabulary() else { return Ok(known) };
+        let prepared = Prepared { items, vocabulary: network.vocabulary, tokens };
+        let Some(id) = prepared.beyond_vocabulary() else { return Ok(prepared) };
         let allowed = format!(
             "must be less than {}, the number of tokens of the network; the tokenizer is another network's. Put the \
              network's own beside it",
@@ -169,7 +169,7 @@ impl Prepared {
     fn beyond_vocabulary(&self) -> Option<u32> {
         let beyond = |ids: &[u32]| ids.iter().copied().find(|id| *id as usize >= self.vocabulary);
         match &self.items {
-            Items::Passages(passages, _) => passages.iter().find_map(|p| beyond(p.ids())),
+            Items::Passages(passages, _) => passages.iter().find_map(|p| beyond(&p.ids)),
             Items::Questions(questions) => questions.iter().find_map(|q| q.sequences().find_map(beyond)),
             Items::Windows(windows) => windows.sequences().find_map(beyond),
         }

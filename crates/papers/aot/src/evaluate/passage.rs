@@ -51,7 +51,7 @@ impl Excluded {
 /// A passage as tokens.
 #[derive(Clone, Debug)]
 pub(super) struct Passage {
-    ids: Vec<u32>,
+    pub(super) ids: Vec<u32>,
     /// Index of the first token of the last word.
     word: usize,
     last_word: String,
@@ -82,7 +82,7 @@ impl Passage {
         // The last token is predicted and not read.
         let shortened = ids.len() - 1 > cut.context;
         if shortened {
-            let more = ids.len() - 1 - cut.context;
+            let excess = ids.len() - 1 - cut.context;
             if last + cut.before.len() > cut.context {
                 let problem = format!(
                     "must have a last word that fits the context; it has {last} tokens and the network's context {}",
@@ -90,14 +90,10 @@ impl Passage {
                 );
                 return Err(bad(&problem));
             }
-            ids.drain(cut.before.len()..cut.before.len() + more);
-            word -= more;
+            ids.drain(cut.before.len()..cut.before.len() + excess);
+            word -= excess;
         }
         Ok(Passage { ids, word, last_word: words[space..].trim_start().to_lowercase(), shortened })
-    }
-
-    pub(super) fn ids(&self) -> &[u32] {
-        &self.ids
     }
 
     /// Tokens of the forward pass.
@@ -116,14 +112,13 @@ impl Passage {
         let ids = &self.ids;
         let predictions = network.predict(ids, 0..ids.len() - 1, |t, logits| {
             let token = ids[t + 1];
-            let logit = logits[token as usize];
-            let mut first = (true, true);
+            let mut predicted = (true, true);
             if t + 1 >= self.word {
                 // The target's own token may begin a longer word.
                 let longer = t + 1 == self.word && t + 2 < ids.len();
-                first = greedy(logits, token, logit, t + 1 == self.word, longer, excluded);
+                predicted = greedy(logits, token, t + 1 == self.word, longer, excluded);
             }
-            (log_loss(logits, token), first)
+            (log_loss(logits, token), predicted)
         })?;
         let (passage, last) = (&predictions[..], &predictions[self.word - 1..]);
         let sum = |part: &[(f64, (bool, bool))]| part.iter().map(|p| p.0).sum::<f64>();
@@ -136,7 +131,8 @@ impl Passage {
 
 /// Flag: no token has a larger logit; and the same where stop words may not be predicted at the `first` token of the
 /// word.
-fn greedy(logits: &[f32], token: u32, logit: f32, first: bool, longer: bool, excluded: &Excluded) -> (bool, bool) {
+fn greedy(logits: &[f32], token: u32, first: bool, longer: bool, excluded: &Excluded) -> (bool, bool) {
+    let logit = logits[token as usize];
     let mut above = logits.iter().enumerate().filter(|(_, x)| **x > logit).map(|(i, _)| i as u32).peekable();
     let plain = above.peek().is_none();
     if !first {
@@ -210,9 +206,7 @@ mod tests {
     fn greedy_predictions_by_hand() {
         let logits = [3.0, 2.0, 1.0, 0.5];
         let excluded = Excluded(HashSet::from([0, 2]));
-        let predict = |token: u32, first: bool, longer: bool| {
-            greedy(&logits, token, logits[token as usize], first, longer, &excluded)
-        };
+        let predict = |token: u32, first: bool, longer: bool| greedy(&logits, token, first, longer, &excluded);
         assert_eq!(predict(0, true, false), (true, false), "a stop word may not be predicted");
         assert_eq!(predict(0, true, true), (true, true), "the beginning of a longer word may");
         assert_eq!(predict(1, true, false), (false, true), "only a stop word is above it");

@@ -21,11 +21,6 @@ pub struct Found {
 }
 
 impl Found {
-    /// Returns `true` for the share of correct answers.
-    pub fn is_accuracy(&self) -> bool {
-        self.unit == ACCURACY
-    }
-
     /// Returns the numbers of a row: `value` with `low` and `high`, `unit`, `units`, of losses `perplexity` (e to the
     /// value), `baselines` and `counts`.
     pub fn data(&self) -> Map<String, Value> {
@@ -40,7 +35,7 @@ impl Found {
             ("unit".to_string(), self.unit.into()),
             ("units".to_string(), self.units.into()),
         ]);
-        if !self.is_accuracy() {
+        if self.unit != ACCURACY {
             data.insert("perplexity".into(), number(e.value.exp()));
         }
         data.insert("baselines".into(), object(&self.baselines));
@@ -62,9 +57,9 @@ pub(super) fn accuracy(correct: &[bool], level: f64) -> Result<Estimate> {
 ///
 /// ```
 /// // Units of one length: the Student interval of their means.
-/// let found = attnlab_aot::evaluate::ratio(&[2.0, 4.0, 8.0, 14.0], &[2.0; 4], 0.95)?;
+/// let estimate = attnlab_aot::evaluate::ratio(&[2.0, 4.0, 8.0, 14.0], &[2.0; 4], 0.95)?;
 /// let plain = attnlab_core::stats::mean(&[1.0, 2.0, 4.0, 7.0], 0.95)?;
-/// assert!((found.value - plain.value).abs() < 1e-12 && (found.low - plain.low).abs() < 1e-9);
+/// assert!((estimate.value - plain.value).abs() < 1e-12 && (estimate.low - plain.low).abs() < 1e-9);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 ///

@@ -28,8 +28,8 @@ fn secant(excess: impl Fn(f64) -> f64, start: f64) -> Option<f64> {
         // A factor of 2 in θ at most: further out the slope is another.
         let step = (-value / slope).clamp(-0.7, 0.7);
         let (next, then) = (x + step, excess(x + step));
-        let seen = (then - value) / step;
-        slope = if seen.is_finite() { seen.clamp(2.0, 60.0) } else { SLOPE };
+        let secant = (then - value) / step;
+        slope = if secant.is_finite() { secant.clamp(2.0, 60.0) } else { SLOPE };
         (x, value) = (next, then);
     }
     None
@@ -58,7 +58,7 @@ pub(super) fn typical_reach(tokens: usize) -> f64 {
 
 /// The curve (p, δ) on which half of the draws keep the pattern (30) up to θ, by the law together with
 /// the signal columns in which another token matches (which bound p from below), for p up to `most`.
-fn half_curve((tokens, clusters): (usize, usize), tau: f64, theta: f64, most: f64) -> Vec<(f64, f64)> {
+fn half_curve((tokens, clusters): (usize, usize), tau: f64, theta: f64, most: f64) -> Vec<Point> {
     let half = 2.0_f64.ln();
     let matched = |p: usize| self_match_lambda(tokens, clusters, p);
     let Some(least) = (1..=most as usize).find(|p| matched(*p) < half) else { return vec![] };
@@ -68,14 +68,14 @@ fn half_curve((tokens, clusters): (usize, usize), tau: f64, theta: f64, most: f6
     let mut dims: Vec<usize> = bend.chain(rest).filter(|p| *p as f64 <= most).collect();
     dims.sort_unstable();
     dims.dedup();
-    let point = |p: &usize| -> Option<(f64, f64)> {
+    let point = |p: &usize| -> Option<Point> {
         let allowed = half - matched(*p);
         let excess = |u: f64| {
             let law = Horizon::new(tokens, clusters, *p, u.exp(), tau);
             law.map_or(f64::NAN, |law| (law.lambda(theta) / allowed).ln().max(-300.0))
         };
         let guess = typical_reach(tokens) / (theta * (*p as f64).sqrt());
-        secant(excess, guess.ln()).map(|u| (*p as f64, u.exp()))
+        secant(excess, guess.ln()).map(|u| Point::at(*p as f64, u.exp()))
     };
     dims.par_iter().filter_map(point).collect()
 }
@@ -93,8 +93,7 @@ pub(super) fn median(rows: &[Row], name: &str) -> Result<Estimate> {
 
 /// [`half_curve`] over a map of p and δ, and a little to its right.
 pub(super) fn half_line(size: (usize, usize), tau: f64, theta: f64, plane: &Plane) -> Vec<Point> {
-    let curve = half_curve(size, tau, theta, 1.3 * plane.x[plane.x.len() - 1]);
-    curve.into_iter().map(|(p, delta)| Point::at(p, delta)).collect()
+    half_curve(size, tau, theta, 1.3 * plane.x[plane.x.len() - 1])
 }
 
 #[cfg(test)]
@@ -114,8 +113,8 @@ mod tests {
     #[test]
     fn on_the_curve_half_of_the_draws_hold() {
         let curve = half_curve((400, 2), 0.55, 1.275, 300.0);
-        assert!(curve.len() >= 8 && curve.windows(2).all(|w| w[0].0 < w[1].0));
-        for (p, delta) in &curve[5..] {
+        assert!(curve.len() >= 8 && curve.windows(2).all(|w| w[0].x < w[1].x));
+        for Point { x: p, y: delta, .. } in &curve[5..] {
             let law = Horizon::new(400, 2, *p as usize, *delta, 0.55).unwrap();
             let expected = law.lambda(1.275) + self_match_lambda(400, 2, *p as usize);
             assert!((expected / 2.0_f64.ln()).ln().abs() < 0.01, "{p} {delta} {expected}");

@@ -11,7 +11,7 @@ use attnlab_lab::experiment::draw::{RANGE, along, ends, extremes, lists};
 use attnlab_lab::figure::{Axis, GREY, INK, Marker, Panel, Point, Rule, Series, Stroke};
 use attnlab_lab::prelude::*;
 use attnlab_theory::measure::{coding_rate, labelled_snr, nearest_subspace, stable_rank, unit_tokens};
-use attnlab_train::model::{AttentionForm, Mlp, Model, ModelConfig, Recording};
+use attnlab_train::model::{AttentionForm, Input, Mlp, Model, ModelConfig, PRESETS, Recording, preset};
 use attnlab_train::training::{TrainingHistory, TrainingPlan};
 use ndarray::{Array2, Axis as Side, concatenate, s};
 
@@ -38,6 +38,12 @@ pub(super) fn label(model: &str) -> &str {
 pub(super) fn look(model: &str) -> (usize, Stroke) {
     let named = LOOKS.iter().find(|(name, ..)| model.starts_with(name));
     named.map_or((GREY, Stroke::Solid), |(_, _, colour, stroke)| (*colour, *stroke))
+}
+
+/// The rows of the papers whose networks take such inputs.
+pub(super) fn rows_of_papers(takes: fn(&Input) -> bool) -> impl Iterator<Item = &'static str> {
+    let fitting = move |name: &&str| preset(name).is_ok_and(|config| takes(&config.input));
+    PRESETS.iter().map(|p| p.name).filter(fitting)
 }
 
 /// The schedule of a training in words, of sequences that are called `sequences`.

@@ -6,8 +6,8 @@ use attnlab_lab::run::store::as_number;
 use std::path::Path;
 
 /// Returns the first refusal where all of so many are refused: those that can be fitted go on beside others that cannot.
-pub(super) fn ensure_some_are_left(all: usize, refusals: Vec<Error>) -> Result<()> {
-    let none_is_left = refusals.len() == all;
+pub(super) fn ensure_some_are_left(count: usize, refusals: Vec<Error>) -> Result<()> {
+    let none_is_left = refusals.len() == count;
     refusals.into_iter().next().filter(|_| none_is_left).map_or(Ok(()), Err)
 }
 

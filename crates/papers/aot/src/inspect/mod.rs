@@ -15,7 +15,7 @@ pub use power::{Memo, OfNetwork, PowerOptions};
 pub use stages::Stages;
 
 use crate::claims::Theorem1;
-use crate::horizon::horizon_of_tokens;
+use crate::horizon::{HorizonReport, horizon_of_tokens};
 use crate::quantities::{CLUSTERS, DELTA, DIM, ETA, TAU, TOKENS};
 use crate::theory::Horizon as Law;
 use crate::unroll::Data;
@@ -325,7 +325,7 @@ fn mean_cosine(unit: ArrayView2<f64>) -> f64 {
 /// has one p: the least margin over the smallest and the largest p_k is taken.
 fn hypotheses(fit: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, f64, f64)>> {
     let theorem = Theorem1::default();
-    let at = |p: usize, delta: f64| -> Result<Vec<Hypothesis>> {
+    let of_theorem = |p: usize, delta: f64| -> Result<Vec<Hypothesis>> {
         let sizes = [(TOKENS, tokens), (CLUSTERS, fit.dims.len()), (DIM, p)].map(|(q, n)| (q.name, json!(n)));
         let numbers = [(DELTA, delta), (ETA, how.eta), (TAU, how.tau)].map(|(q, x)| (q.name, json!(x)));
         let set = sizes.into_iter().chain(numbers).map(|(name, value)| (name.to_string(), value));
@@ -334,12 +334,12 @@ fn hypotheses(fit: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, f6
     let ends = [fit.dims.iter().min(), fit.dims.iter().max()];
     let [least, most] = ends.map(|p| p.copied().unwrap_or(1));
     let worst = |delta: f64| -> Result<Vec<Hypothesis>> {
-        let pairs = at(least, delta)?.into_iter().zip(at(most, delta)?);
+        let pairs = of_theorem(least, delta)?.into_iter().zip(of_theorem(most, delta)?);
         Ok(pairs.map(|(a, b)| if b.margin < a.margin { b } else { a }).collect())
     };
     // A single cluster has no noise in the theorem's sense.
-    let known = |delta: f64| if delta.is_nan() { 0.0 } else { delta };
-    let [value, low, high] = [fit.delta.value, fit.delta.low, fit.delta.high].map(known);
+    let noise = |delta: f64| if delta.is_nan() { 0.0 } else { delta };
+    let [value, low, high] = [fit.delta.value, fit.delta.low, fit.delta.high].map(noise);
     let (middle, low, high) = (worst(value)?, worst(low)?, worst(high)?);
     let ends = low.into_iter().zip(high);
     let entry =
@@ -347,10 +347,10 @@ fn hypotheses(fit: &Fit, tokens: usize, how: &How) -> Result<Vec<(Hypothesis, f6
     Ok(middle.into_iter().zip(ends).map(entry).collect())
 }
 
-/// θ at which given tokens (d, N), bases and labels first break; infinite where they never do.
-fn theta(tokens: Array2<f64>, bases: &[Array2<f64>], labels: &[usize], how: &How) -> Result<f64> {
+/// The horizon of given tokens (d, N), bases and labels.
+fn report(tokens: Array2<f64>, bases: &[Array2<f64>], labels: &[usize], how: &How) -> Result<HorizonReport> {
     let data = Data::new(tokens, bases.to_vec(), labels.to_vec())?;
-    Ok(horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)?.theta_crit.unwrap_or(f64::INFINITY))
+    horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)
 }
 
 /// The subspaces that the horizon is of, after the verdict of the test alone, and an interval of the horizon with the true
@@ -379,8 +379,7 @@ fn horizon_interval(reached: &Map<String, Value>, tested: Verdict, ratios: &[f64
 /// The horizon of the tokens with the fitted or known bases.
 fn horizon(tokens: ArrayView2<f64>, fit: &Fit, labels: &[usize], how: &How) -> Result<Map<String, Value>> {
     let scale = if how.rescale { fit.scale.value } else { 1.0 };
-    let data = Data::new(&tokens / scale, fit.bases.clone(), labels.to_vec())?;
-    let report = horizon_of_tokens(&Cpu, &data, how.eta, how.tau, &Silent)?;
+    let report = report(&tokens / scale, &fit.bases, labels, how)?;
     let theta = report.theta_crit.unwrap_or(f64::INFINITY);
     let updates = report.exact_updates.map_or(f64::INFINITY, |u| u as f64);
     let named = [("theta_crit", number(theta)), ("exact_updates", number(updates)), ("witness", json!(report.witness))];

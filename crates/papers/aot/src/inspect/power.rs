@@ -1,7 +1,7 @@
 //! Power of a verdict, and the interval of the horizon, from the same draws.
 
 use super::stages::{Stage, Stages};
-use super::{How, theta};
+use super::{How, report};
 use attnlab_core::rng::hash;
 use attnlab_core::stats::{mean, t_quantile};
 use attnlab_lab::prelude::*;
@@ -198,7 +198,8 @@ impl Work<'_> {
                 Some(mean) => &draw.tokens - &mean.view().insert_axis(Axis(1)),
                 None => draw.tokens.clone(),
             };
-            theta(tokens / scale, bases, labels, self.how)
+            let theta = report(tokens / scale, bases, labels, self.how)?.theta_crit;
+            Ok::<f64, Error>(theta.unwrap_or(f64::INFINITY))
         };
         let exact = of(&truth.mean, scale(truth.scale), &draw.bases, &draw.labels);
         let fitted = of(&fitted.mean, scale(fitted.scale.value), &fitted.bases, &fitted.labels);

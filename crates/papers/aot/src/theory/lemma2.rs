@@ -93,36 +93,33 @@ impl Lemma2 {
     /// (16) as printed, with i = j, fails.
     pub fn noise_products_with_self(&self) -> Bracket {
         self.with_noise(|| {
-            let own = Bracket::any_of(self.noise_columns(), self_product_failure(self.tokens, self.dim));
-            Bracket::new(own.low, own.high + self.noise_products().high)
+            let squares = Bracket::any_of(self.noise_columns(), self_product_failure(self.tokens, self.dim));
+            Bracket::new(squares.low, squares.high + self.noise_products().high)
         })
     }
 
     /// (17) fails: in some noise column the largest in-cluster score is too small.
     pub fn largest_score(&self) -> Bracket {
-        self.with_noise(|| self.largest_score_with_noise())
-    }
-
-    fn largest_score_with_noise(&self) -> Bracket {
-        let n = self.per_cluster();
-        let t2 = (self.tokens as f64).ln();
-        let ln_cdf = ln_normal_cdf(t2.sqrt());
-        let each = (n * ln_cdf).exp();
-        let high = Bracket::any_of(self.noise_columns(), each).high;
-
-        let (k, m) = (self.clusters as f64, self.tokens as f64 - n);
-        let first = k * m * each;
-        let low = |rho: f64| {
-            let slope = (-t2 / (1.0 + rho)).exp() / (2.0 * PI * (1.0 - rho * rho).sqrt());
-            let joint = each * (n * (ln_cdf + (rho * slope * (-2.0 * ln_cdf).exp()).ln_1p())).exp();
-            let both = (joint + each * (-0.5 * self.dim as f64 * rho * rho).exp()).min(each);
-            let second = k * (m * each + m * (m - 1.0) * both) + k * (k - 1.0) * (m * each).powi(2);
-            first * (first / second)
-        };
-        let low = (0..100).map(|i| low(0.01 * f64::from(i)));
-        // NaN where `each` underflowed: then nothing is known from below.
-        let low = low.filter(|x| x.is_finite()).fold(0.0, f64::max);
-        Bracket::new(low, high)
+        self.with_noise(|| {
+            let n = self.per_cluster();
+            let t2 = (self.tokens as f64).ln();
+            let ln_cdf = ln_normal_cdf(t2.sqrt());
+            let each = (n * ln_cdf).exp();
+            let high = Bracket::any_of(self.noise_columns(), each).high;
+            let (k, m) = (self.clusters as f64, self.tokens as f64 - n);
+            let first = k * m * each;
+            let low = |rho: f64| {
+                let slope = (-t2 / (1.0 + rho)).exp() / (2.0 * PI * (1.0 - rho * rho).sqrt());
+                let joint = each * (n * (ln_cdf + (rho * slope * (-2.0 * ln_cdf).exp()).ln_1p())).exp();
+                let both = (joint + each * (-0.5 * self.dim as f64 * rho * rho).exp()).min(each);
+                let second = k * (m * each + m * (m - 1.0) * both) + k * (k - 1.0) * (m * each).powi(2);
+                first * (first / second)
+            };
+            let low = (0..100).map(|i| low(0.01 * f64::from(i)));
+            // NaN where `each` underflowed: then nothing is known from below.
+            let low = low.filter(|x| x.is_finite()).fold(0.0, f64::max);
+            Bracket::new(low, high)
+        })
     }
 
     /// (18) fails: some in-cluster key has more than half of the in-cluster weight.

@@ -22,3 +22,9 @@ fn chi_average(p: f64, f: impl Fn(f64) -> f64) -> f64 {
     let (low, high) = ((p.sqrt() - 10.0).max(0.0), p.sqrt() + 14.0);
     integrate(|r| ln_chi_density(p, r).exp() * f(r), low, high, 1.0, 1e-9)
 }
+
+/// Computes the logarithm of a sum of exponentials.
+pub(crate) fn ln_sum_exp(terms: &[f64]) -> f64 {
+    let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    most + terms.iter().map(|t| (t - most).exp()).sum::<f64>().ln()
+}

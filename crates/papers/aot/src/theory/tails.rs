@@ -60,14 +60,8 @@ pub fn self_product_failure(tokens: usize, dim: usize) -> f64 {
 /// (17): the expected number of the N(K-1) noise columns (j, k) whose largest in-cluster score
 /// stays below $\sqrt{\ln N} |e_{j,k}|$: each fails with probability $\Phi(\sqrt{\ln N})^{N/K}$.
 pub fn max_score_failures(tokens: usize, clusters: usize) -> f64 {
-    let columns = tokens as f64 * (clusters as f64 - 1.0);
-    columns * max_score_failure(tokens, clusters)
-}
-
-/// (17) for one noise column: $\Phi(\sqrt{\ln N})^{N/K}$.
-pub fn max_score_failure(tokens: usize, clusters: usize) -> f64 {
-    let n = tokens as f64 / clusters as f64;
-    (n * ln_normal_cdf(root_log(tokens))).exp()
+    let (columns, n) = (tokens as f64 * (clusters as f64 - 1.0), tokens as f64 / clusters as f64);
+    columns * (n * ln_normal_cdf(root_log(tokens))).exp()
 }
 
 fn root_log(tokens: usize) -> f64 {

@@ -16,14 +16,14 @@ use attnlab_theory::sample::Mixture;
 impl Lemma2Claim {
     pub(super) fn trial_of_lengths(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let mixture = mixture(params)?;
-        let (mut worst, mut seen) = ((0.0_f64, 0, 0), 0);
+        let (mut worst, mut vectors) = ((0.0_f64, 0, 0), 0);
         for head in 0..mixture.clusters() {
             for (token, length) in self.lengths(&mixture, head, params.get(COLUMNS), streams) {
                 let deviation = self.deviation(params, length);
                 if deviation >= worst.0 {
                     worst = (deviation, head, token);
                 }
-                seen += 1;
+                vectors += 1;
             }
         }
         let limit = self.limit(params);
@@ -31,13 +31,13 @@ impl Lemma2Claim {
             holds: worst.0 <= limit,
             witness: witness! {
                 "largest_deviation" => worst.0, "limit" => limit, "head" => worst.1, "token" => worst.2,
-                "vectors" => seen,
+                "vectors" => vectors,
             },
         })
     }
 
     pub(super) fn record_length(&self, params: &Params, column: &Column, worst: &mut Worst) {
-        if self.concerns(column.own.contains(&column.index)) {
+        if self.concerns(column.is_signal()) {
             worst.record(self.deviation(params, column.length), column, column.index);
         }
     }

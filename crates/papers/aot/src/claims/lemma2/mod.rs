@@ -5,12 +5,10 @@
 //! at least that of the likeliest and at most the sum. A trial sees all of them on the same sampled columns of one draw.
 
 mod lengths;
-mod maximum;
-mod products;
-mod weights;
+mod records;
 
 use super::columns::*;
-use super::setting::{hypotheses_11, hypothesis_dim_lemma2, mixture, mixture_schema};
+use super::setting::{hypotheses_lemma2, mixture, mixture_schema};
 use crate::quantities::*;
 use crate::theory::Lemma2;
 use Event::*;
@@ -135,16 +133,6 @@ impl Lemma2Claim {
         }
     }
 
-    /// Records what an inequality bounds, in a column of any token; a column that it does not concern is passed over.
-    fn record(&self, params: &Params, column: &Column, worst: &mut Worst) {
-        match self.event {
-            Signal12 | Noise13 => self.record_length(params, column, worst),
-            Maximum17 | Maximum17Corrected => maximum::record_maximum(column, worst),
-            Signal18 | Noise19 => self.record_weights(params, column, worst),
-            _ => self.record_products(params, column, worst),
-        }
-    }
-
     fn trial_of_part(&self, params: &Params, streams: &Streams) -> Result<Outcome> {
         let parts = self.event.inequalities().iter();
         let mut parts: Vec<_> = parts.map(|(e, number)| (Self::printed(*e), number, Worst::default())).collect();
@@ -199,9 +187,7 @@ impl Claim for Lemma2Claim {
     }
 
     fn hypotheses(&self, params: &Params) -> Vec<Hypothesis> {
-        let mut hypotheses = hypotheses_11(params);
-        hypotheses.push(hypothesis_dim_lemma2(params));
-        hypotheses
+        hypotheses_lemma2(params)
     }
 
     fn promise(&self, params: &Params) -> Promise {

@@ -68,7 +68,11 @@ impl Claim for Theorem1 {
 
     fn schema(&self) -> Schema {
         let mut schema = [mixture_schema(200_000, 2, 1300), network_schema(12)].concat();
-        schema.push(columns_spec());
+        schema.push(
+            SAMPLED_COLUMNS.or_from("0 (all) up to 20000 tokens, else 300", |p| {
+                if p.real(TOKENS) > 20_000.0 { 300.0 } else { 0.0 }
+            }),
+        );
         schema
     }
 
@@ -94,7 +98,7 @@ impl Claim for Theorem1 {
 
     fn expected(&self, params: &Params) -> VerdictKind {
         verdict::foreseen(self.promise(params), self.computed(params)).unwrap_or_else(|| {
-            let (failure, rate) = (seen_failure(params), promised_failure(params));
+            let (failure, rate) = (failure_of_trial(params), promised_failure(params));
             foreseen_by_draws(failure, rate, self.partial(params), self.default_trials(params))
         })
     }
@@ -108,7 +112,7 @@ impl Claim for Theorem1 {
             return 10;
         }
         let rate = promised_failure(params);
-        let rare = rate < 1.0 && seen_failure(params) < 0.01 * rate;
+        let rare = rate < 1.0 && failure_of_trial(params) < 0.01 * rate;
         // Enough to support the promise if none fails.
         let needed = trials_for_lower_bound(1.0 - rate, LEVEL).filter(|_| rare);
         needed.map_or(10, |needed| needed.clamp(10, 200))
@@ -193,9 +197,9 @@ pub(super) fn shown_failure(params: &Params, layers: u64, columns: usize) -> f64
     law.signal_break_at_least(1.0).max(-(-captured - signal).exp_m1())
 }
 
-fn seen_failure(params: &Params) -> f64 {
-    let (layers, columns) = (params.get(LAYERS) as u64, params.get(SAMPLED_COLUMNS));
-    shown_failure(params, layers, columns)
+/// The same at the layers and columns of the parameters.
+fn failure_of_trial(params: &Params) -> f64 {
+    shown_failure(params, params.get(LAYERS) as u64, params.get(SAMPLED_COLUMNS))
 }
 
 /// The verdict that this many trials give with probability [`POWER`], where one fails with probability
@@ -214,16 +218,6 @@ pub(super) fn foreseen_by_draws(failure: f64, rate: f64, partial: bool, trials: 
     } else {
         VerdictKind::Inconclusive
     }
-}
-
-/// The `columns` parameter: 0 for all of them.
-pub(super) fn columns_spec() -> Spec {
-    SAMPLED_COLUMNS.or_from(
-        "0 (all) up to 20000 tokens, else 300",
-        |p| {
-            if p.real(TOKENS) > 20_000.0 { 300.0 } else { 0.0 }
-        },
-    )
 }
 
 /// Bytes of one trial: the coefficients of all heads for the network, in f32 and twice while a layer

@@ -37,47 +37,42 @@ pub fn observe(params: &Params, streams: &Streams, layers: u64, factor: f64, net
     };
     let theta_crit = first_break.as_ref().map_or(f64::INFINITY, |f| f.first.theta);
     let exact = exact_updates(theta_crit, eta, tau).map_or(layers, |n| n.min(layers));
-    let mut witness = witness! { "exact_updates" => exact, "columns_seen" => columns_seen(params) };
-    if let Some(Found { head, first: b, weight }) = first_break.filter(|_| exact < layers) {
+    let columns = match params.get(SAMPLED_COLUMNS) {
+        0 => params.get(TOKENS) * params.get(CLUSTERS),
+        columns => columns,
+    };
+    let mut witness = witness! { "exact_updates" => exact, "columns_seen" => columns };
+    if let Some(FirstBreak { head, first: b, weight }) = first_break.filter(|_| exact < layers) {
         witness.extend(witness! {
             "layer" => exact, "head" => head, "column" => b.column, "row" => b.row,
             "weight" => weight, "kind" => b.kind, "theta_crit" => b.theta,
         });
     }
     let mut holds = exact == layers && factor == rate;
-    let run = if network { network_layers(layers.min(exact + 1), rate) } else { 0 };
-    if run > 0 {
-        let seen = run_network(&mixture, params, streams, run)?;
-        if seen.exact != exact.min(run) {
+    // The layers that the network can run in f32.
+    let finite = (NETWORK_GROWTH.ln() / rate.ln()) as u64;
+    let layers_run = if network { layers.min(exact + 1).min(NETWORK_LAYERS).min(finite) } else { 0 };
+    if layers_run > 0 {
+        let run = run_network(&mixture, params, streams, layers_run)?;
+        if run.exact != exact.min(layers_run) {
             return Err(Error::contradiction(format!(
                 "the network leaves the rate at layer {} but the horizon pass says {exact}",
-                seen.exact
+                run.exact
             )));
         }
-        let off = seen.ratios.iter().position(|r| (r / factor - 1.0).abs() > RATIO_TOL);
+        let off = run.ratios.iter().position(|r| (r / factor - 1.0).abs() > RATIO_TOL);
         holds = off.is_none() && exact == layers;
-        witness.insert("largest_error_of_exact_ratios".into(), seen.largest_error.into());
+        witness.insert("largest_error_of_exact_ratios".into(), run.largest_error.into());
         if let Some(l) = off {
-            let ratio = seen.ratios[l];
+            let ratio = run.ratios[l];
             witness.extend(witness! { "ratio_layer" => l, "ratio" => ratio, "ratio_claimed" => factor });
         }
     }
     Ok(Outcome::Event { holds, witness })
 }
 
-/// Of so many layers those that the network can run in f32.
-fn network_layers(layers: u64, rate: f64) -> u64 {
-    let finite = (NETWORK_GROWTH.ln() / rate.ln()) as u64;
-    layers.min(NETWORK_LAYERS).min(finite)
-}
-
-fn columns_seen(params: &Params) -> usize {
-    let m = params.get(SAMPLED_COLUMNS);
-    if m == 0 { params.get(TOKENS) * params.get(CLUSTERS) } else { m }
-}
-
 /// The first break that a trial found.
-struct Found {
+struct FirstBreak {
     head: usize,
     first: Break,
     /// The weight that crossed τ, at the first layer that is not exact.
@@ -90,15 +85,21 @@ fn theta_of_layer(first: &Break, rate: f64) -> f64 {
 }
 
 /// The first break of all columns of all heads.
-fn first_of_all(mixture: &Mixture, tau: f64, rate: f64, streams: &Streams) -> Result<Option<Found>> {
+fn first_of_all(mixture: &Mixture, tau: f64, rate: f64, streams: &Streams) -> Result<Option<FirstBreak>> {
     let Some((head, first)) = horizon_of_mixture(mixture, tau, streams, || {})?.first() else { return Ok(None) };
     let weight = weight_in_draw(mixture, head, (first.column, first.row), theta_of_layer(&first, rate), streams)?;
-    Ok(Some(Found { head, first, weight }))
+    Ok(Some(FirstBreak { head, first, weight }))
 }
 
 /// The first break among `columns` columns of head 0 whose tokens lie outside cluster 0. The columns are exchangeable,
 /// so evenly spaced ones are as good as random ones; what they see of the other tokens is drawn in their span alone.
-fn first_of_sample(mixture: &Mixture, columns: usize, tau: f64, rate: f64, streams: &Streams) -> Result<Option<Found>> {
+fn first_of_sample(
+    mixture: &Mixture,
+    columns: usize,
+    tau: f64,
+    rate: f64,
+    streams: &Streams,
+) -> Result<Option<FirstBreak>> {
     let cluster = mixture.cluster(0);
     let outside = cluster.end..mixture.tokens();
     let step = (outside.len() / columns).max(1);
@@ -111,12 +112,12 @@ fn first_of_sample(mixture: &Mixture, columns: usize, tau: f64, rate: f64, strea
     let first = breaks.into_iter().flatten().min_by(|a, b| a.theta.total_cmp(&b.theta));
     Ok(first.map(|first| {
         let weight = weight_of_column(y.view(), &cluster, (first.column, first.row), theta_of_layer(&first, rate));
-        Found { head: 0, first, weight }
+        FirstBreak { head: 0, first, weight }
     }))
 }
 
 /// The layers of the network itself.
-struct Seen {
+struct NetworkRun {
     /// Layers before the first whose SNR ratios are not all 1 + ητ.
     exact: u64,
     /// For each layer, the ratio of that cluster whose ratio is farthest from 1 + ητ.
@@ -126,7 +127,7 @@ struct Seen {
 }
 
 /// Runs `layers` layers on the coefficients and compares every SNR ratio with 1 + ητ.
-fn run_network(mixture: &Mixture, params: &Params, streams: &Streams, layers: u64) -> Result<Seen> {
+fn run_network(mixture: &Mixture, params: &Params, streams: &Streams, layers: u64) -> Result<NetworkRun> {
     let (eta, tau) = (params.get(ETA), params.get(TAU));
     let (rate, labels) = (1.0 + eta * tau, mixture.labels());
     let layer = Mssa::new(ThresholdedSoftmax { tau }, eta);
@@ -146,7 +147,7 @@ fn run_network(mixture: &Mixture, params: &Params, streams: &Streams, layers: u6
     }
     let exact = ratios.iter().take_while(|r| error(r) <= RATIO_TOL).count();
     let largest_error = ratios[..exact].iter().map(error).fold(0.0, f64::max);
-    Ok(Seen { exact: exact as u64, ratios, largest_error })
+    Ok(NetworkRun { exact: exact as u64, ratios, largest_error })
 }
 
 /// The factor by which the SNR (6) of cluster s grows; where it is infinite before and after, that of the signal.

@@ -68,7 +68,7 @@ pub fn read<P: AsRef<Path>>(paths: &[P], task: Task) -> Result<Read> {
         Task::Lambada => Read::Passages(vec![]),
         Task::Text | Task::Cost => Read::Text(String::new()),
     };
-    let mut seen = vec![];
+    let mut hashes = vec![];
     for path in paths {
         let path = path.as_ref();
         match &mut read {
@@ -77,8 +77,8 @@ pub fn read<P: AsRef<Path>>(paths: &[P], task: Task) -> Result<Read> {
             Read::Text(text) => {
                 let part = texts(path)?;
                 let hash = sha256(part.as_bytes());
-                if !seen.contains(&hash) {
-                    seen.push(hash);
+                if !hashes.contains(&hash) {
+                    hashes.push(hash);
                     join(text, &part);
                 }
             }
@@ -154,7 +154,7 @@ fn texts(path: &Path) -> Result<String> {
             let mut text = String::new();
             for record in records(path, bytes, format)? {
                 // Empty lines are records of their own in WikiText's parquet.
-                join(&mut text, text_of(&record)?);
+                join(&mut text, text_of(&record, "text")?);
             }
             Ok(text)
         }
@@ -171,16 +171,17 @@ fn join(whole: &mut String, text: &str) {
 
 /// The field `text` of every record; an empty one is refused.
 fn of_records(path: &Path, bytes: Vec<u8>, format: Format) -> Result<Vec<Located<String>>> {
-    let document = |record: &Located<Value>| match text_of(record)? {
+    let document = |record: &Located<Value>| match text_of(record, "text")? {
         text if text.trim().is_empty() => Err(record.refused("text: must not be empty. Remove the record")),
         text => Ok(record.with(text.to_string())),
     };
     records(path, bytes, format)?.iter().map(document).collect()
 }
 
-fn text_of(record: &Located<Value>) -> Result<&str> {
-    let text = record.value.get("text").and_then(Value::as_str);
-    text.ok_or_else(|| record.refused(&needs("text", "a text", &record.value)))
+/// A field of a record that is a text.
+fn text_of<'a>(record: &'a Located<Value>, name: &str) -> Result<&'a str> {
+    let text = record.value.get(name).and_then(Value::as_str);
+    text.ok_or_else(|| record.refused(&needs(name, "a text", &record.value)))
 }
 
 /// The message about a field that is missing or of another kind.

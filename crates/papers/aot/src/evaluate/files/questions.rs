@@ -1,6 +1,6 @@
 //! Questions of the Children's Book Test, in its own format and as the hub has them.
 
-use super::{Format, Located, bytes, content, lines, needs, records};
+use super::{Format, Located, bytes, content, lines, needs, records, text_of};
 use attnlab_lab::prelude::*;
 use attnlab_networks::text;
 use std::path::Path;
@@ -48,17 +48,13 @@ pub(super) fn questions(path: &Path) -> Result<Vec<Located<Cloze>>> {
 
 /// A question in the fields of the hub.
 fn of_hub(record: &Located<Value>) -> Result<Located<Cloze>> {
-    let text = |name: &str| {
-        let text = record.value.get(name).and_then(Value::as_str);
-        text.ok_or_else(|| record.refused(&needs(name, "a text", &record.value)))
-    };
     let texts = |name: &str| -> Result<Vec<String>> {
         let list = record.value.get(name).and_then(Value::as_array);
         let list = list.map(|l| l.iter().map(|x| x.as_str().map(str::to_string)).collect::<Option<_>>());
         list.flatten().ok_or_else(|| record.refused(&needs(name, "a list of texts", &record.value)))
     };
-    let question = text("question")?.to_string();
-    checked(record, texts("sentences")?, question, text("answer")?, texts("options")?)
+    let question = text_of(record, "question")?.to_string();
+    checked(record, texts("sentences")?, question, text_of(record, "answer")?, texts("options")?)
 }
 
 /// Questions in CBT's own format.

@@ -8,6 +8,7 @@
 
 use super::snr_per_layer::noise_unit;
 use crate::PAPERS;
+use crate::claims::setting::mixture;
 use crate::quantities::*;
 use crate::theory::Horizon;
 use attnlab_lab::prelude::*;
@@ -62,9 +63,14 @@ impl CoherenceMap {
         ])
     }
 
+    /// The noise at which it is coherence alone that ends the rate.
+    fn least_noise(&self) -> f64 {
+        self.noise.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
     fn mixture(&self, cell: &Params) -> Result<Mixture> {
-        let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
-        let mut mixture = Mixture::balanced(n, k, p, cell.get(DELTA))?;
+        let [k, p] = [CLUSTERS, DIM].map(|q| cell.get(q));
+        let mut mixture = mixture(cell)?;
         (mixture.bases, mixture.ambient) = if cell.get(GROUP) == COHERENT {
             (Bases::Coherent(cell.get(COHERENCE)), (k + 1) * p)
         } else {
@@ -85,9 +91,7 @@ impl Experiment for CoherenceMap {
 
     fn cells(&self) -> Result<Vec<Params>> {
         let coherent = iproduct!(&self.noise, &self.coherence).map(|(noise, c)| self.cell(COHERENT, *c, *noise));
-        // The least noise: there it is coherence alone that ends the rate.
-        let least = self.noise.iter().copied().fold(f64::INFINITY, f64::min);
-        let random = self.ambient.iter().map(|d| self.cell(RANDOM, *d as f64, least));
+        let random = self.ambient.iter().map(|d| self.cell(RANDOM, *d as f64, self.least_noise()));
         Ok(coherent.chain(random).collect())
     }
 

@@ -20,7 +20,7 @@ pub fn figures(settings: &CoherenceMap, rows: &[Row]) -> Result<Vec<Figure>> {
     let cells = draw::cells("coherence_map", rows)?;
     let coherent = drawable("coherence_map", with_word(&cells, GROUP, super::COHERENT))?;
     let random = with_word(&cells, GROUP, super::RANDOM);
-    let least = settings.noise.iter().copied().fold(f64::INFINITY, f64::min);
+    let least = settings.least_noise();
     let law = Law::tabulated(settings, least)?;
     let panels = vec![map(&law, &coherent)?, curves(settings, &law, least, &coherent, &random)?];
     let CoherenceMap { tokens, clusters, dim, eta, tau, layers, .. } = settings;
@@ -54,14 +54,14 @@ impl Law {
         let low = (least * unit).ln();
         let high = (2.0 * typical_reach(n) / (p as f64).sqrt()).ln();
         let points = 16;
-        let at = |i: usize| -> Result<(f64, f64)> {
+        let point = |i: usize| -> Result<(f64, f64)> {
             let u = low + (high - low) * i as f64 / (points - 1) as f64;
             let law = Horizon::new(n, k, p, u.exp(), settings.tau)?;
             let guess = typical_reach(n) / (u.exp() * (p as f64).sqrt());
             Ok((u, median_theta(&law, guess)?.ln()))
         };
         Ok(Law {
-            table: (0..points).into_par_iter().map(at).collect::<Result<_>>()?,
+            table: (0..points).into_par_iter().map(point).collect::<Result<_>>()?,
             rate: (settings.eta * settings.tau).ln_1p(),
             unit,
         })

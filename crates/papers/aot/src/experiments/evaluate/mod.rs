@@ -59,26 +59,42 @@ settings! {
 }
 
 /// Choices that a user makes; None and an empty list leave the default of the task or of the network.
-#[derive(Clone, Debug, Default)]
+#[derive(clap::Args, Clone, Debug, Default)]
+// The default in brackets is the form of help texts and no link.
+#[allow(rustdoc::broken_intra_doc_links)]
 pub struct Choices {
-    /// Changes of the text, each a reading.
+    /// Changes of the text, each a reading [default: lambada: off,openai; cbt: off,spaces; text: off]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub detokenise: Vec<Detokeniser>,
-    /// Text: tokens of a forward pass.
+    /// Text: tokens of a forward pass [default: 1024, or the context of the network if that is less]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = positive_size, allow_negative_numbers = true)]
     pub window: Vec<usize>,
-    /// Text: tokens between the beginnings of two windows.
+    /// Text: tokens between the beginnings of two windows [default: the windows less special tokens]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = positive_size, allow_negative_numbers = true)]
     pub stride: Vec<usize>,
-    /// Passages, questions or windows.
+    /// Passages, questions or windows [default: all]
+    #[arg(long, value_name = "N", value_parser = positive_size, allow_negative_numbers = true)]
     pub limit: Option<usize>,
-    /// Choice of the items that a limit keeps.
+    /// Choice of the items that a limit keeps
+    #[arg(long, default_value = "first")]
     pub sample: Sample,
-    /// Flag: without the network with random weights.
+    /// Leave out the network with random weights, which takes half of the time
+    #[arg(long)]
     pub no_controls: bool,
-    /// Cost: tokens of a sequence.
+    /// Cost: tokens of a sequence [default: 1024, or the context of the network if that is less]
+    #[arg(long, value_name = "N", value_parser = positive_size, allow_negative_numbers = true)]
     pub context: Option<usize>,
-    /// Cost: sequences of a forward pass.
+    /// Cost: sequences of a forward pass [default: 1]
+    #[arg(long, value_name = "N", value_parser = positive_size, allow_negative_numbers = true)]
     pub batch: Option<usize>,
-    /// Cost: measured passes.
+    /// Cost: measured passes [default: 5]
+    #[arg(long, value_name = "N", value_parser = positive_size, allow_negative_numbers = true)]
     pub runs: Option<usize>,
+}
+
+/// Parses a whole number ≥ 1.
+fn positive_size(text: &str) -> std::result::Result<usize, String> {
+    attnlab_lab::command::input::positive(text).map(|n| n as usize)
 }
 
 impl Choices {

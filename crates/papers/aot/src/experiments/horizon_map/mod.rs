@@ -2,12 +2,12 @@
 //! Settings: `attnlab run horizon_map --show`.
 
 use crate::PAPERS;
+use crate::claims::setting::mixture;
 use crate::quantities::*;
 use crate::theory::Horizon;
 use attnlab_lab::experiment::draw::span;
 use attnlab_lab::prelude::*;
 use attnlab_theory::measure::horizon_of_mixture;
-use attnlab_theory::sample::Mixture;
 
 mod pictures;
 
@@ -68,8 +68,7 @@ impl Experiment for HorizonMap {
 
     /// "theta" at which the pattern (30) first breaks in this draw, every column of every head seen.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
-        let horizon = horizon_of_mixture(&Mixture::balanced(n, k, p, cell.get(DELTA))?, cell.get(TAU), streams, || {})?;
+        let horizon = horizon_of_mixture(&mixture(cell)?, cell.get(TAU), streams, || {})?;
         Ok(Map::from_iter([("theta".to_string(), store::number(horizon.theta()))]))
     }
 

@@ -5,18 +5,17 @@
 //! trial keeps checkpoints beside the rows, so that a killed run goes on inside it.
 
 use super::ICL as LISTED;
-use super::networks::{history, training_memory};
+use super::networks::{history, record_depth, training_memory};
 use crate::quantities::*;
 use attnlab_lab::prelude::*;
 use attnlab_theory::sample::{Functions, InContext, Shift};
 use attnlab_train::baseline::RegressionBaseline;
-use attnlab_train::model::{ComputeDevice, FirstPositions, Input, Model, ModelConfig, preset};
-use attnlab_train::training::in_context::{InContextTask, errors};
+use attnlab_train::model::{ComputeDevice, FirstPositions, Input, Model, ModelConfig, Recording, preset};
+use attnlab_train::training::in_context::{InContextTask, errors, predictions};
 use attnlab_train::training::{Curriculum, TrainingPlan, train};
 use serde_json::json;
 
 mod bands;
-mod depth;
 mod pictures;
 mod plateau;
 
@@ -155,40 +154,54 @@ impl Icl {
         let mut data = Map::new();
         data.insert("parameters".into(), model.config().parameters().into());
         let prompts = streams.child("evaluation", 0);
-        depth::record(self, "untrained", &model, functions, &prompts, &mut data)?;
+        self.depth("untrained", &model, functions, &prompts, &mut data)?;
         let task = InContextTask { functions, dim: self.dim, curriculum: self.curriculum };
         let label = format!("icl {class} {name} {}", streams.name());
         let trained = train(&task, model, &self.plan, streams, &label, context)?;
         history(&trained.history, &mut data);
-        depth::record(self, "trained", &trained.model, functions, &prompts, &mut data)?;
-        for (law, what) in self.laws(functions) {
+        self.depth("trained", &trained.model, functions, &prompts, &mut data)?;
+        // E f(x)² under the law of training, under every law.
+        let scale = functions.variance(self.dim);
+        for (name, law) in self.laws(functions) {
             let (count, at_once) = (self.evaluation.prompts, self.evaluation.batch);
-            let squares = errors(&trained.model, &what, count, at_once, &prompts)?;
-            bands::record(&law, &squares, self.scale(functions), self.evaluation.resamples, &prompts, &mut data);
+            let squares = errors(&trained.model, &law, count, at_once, &prompts)?;
+            bands::record(&name, &squares, scale, self.evaluation.resamples, &prompts, &mut data);
         }
         Ok(data)
     }
 
-    /// Scale of the errors: E f(x)² under the law of training, under every law.
-    fn scale(&self, functions: Functions) -> f64 {
-        functions.variance(self.dim)
+    /// The measures of [`record_depth`] over some prompts of the law of training: does a trained network denoise?
+    fn depth(
+        &self,
+        when: &str,
+        model: &Model,
+        functions: Functions,
+        streams: &Streams,
+        data: &mut Map<String, Value>,
+    ) -> Result<()> {
+        let (law, e) = (self.law(functions, self.points, Shift::None), &self.evaluation);
+        let streams = streams.child("activations", 0);
+        let prompts: Vec<_> = (0..e.activations as u64).map(|i| law.draw(&streams.child("prompt", i))).collect();
+        let forward = |recording: &mut Recording| predictions(&model.frozen(), &prompts, recording).map(|_| ());
+        record_depth(when, model, e.activations, e.precision, &forward, data)
     }
 
     fn baseline_errors(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
         let functions = self.functions(cell.get(FUNCTIONS))?;
         let prompts = streams.child("evaluation", 0);
         let mut data = Map::new();
-        for (law, what) in self.laws(functions) {
+        for (name, law) in self.laws(functions) {
             let drawn: Vec<_> =
-                (0..self.evaluation.prompts as u64).map(|i| what.draw(&prompts.child("prompt", i))).collect();
+                (0..self.evaluation.prompts as u64).map(|i| law.draw(&prompts.child("prompt", i))).collect();
             let mut baselines = self.baselines();
-            if let Shift::Noise(deviation) = what.shift {
+            if let Shift::Noise(deviation) = law.shift {
                 baselines.push(RegressionBaseline::Ridge { noise_var: deviation * deviation });
             }
             for baseline in baselines {
                 let squares = drawn.iter().map(|p| Ok(baseline.errors(p)?.to_vec())).collect::<Result<Vec<_>>>()?;
-                let name = format!("{law}.{}", baseline.name());
-                bands::record(&name, &squares, self.scale(functions), self.evaluation.resamples, &prompts, &mut data);
+                let name = format!("{name}.{}", baseline.name());
+                let scale = functions.variance(self.dim);
+                bands::record(&name, &squares, scale, self.evaluation.resamples, &prompts, &mut data);
             }
         }
         Ok(data)

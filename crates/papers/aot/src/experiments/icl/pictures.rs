@@ -66,12 +66,9 @@ fn compared(mut panel: Panel, cells: &[&[Row]], law: &str, shown: &[String]) -> 
 pub(super) fn training(settings: &Icl) -> String {
     let Icl { dim, width, heads, plan, seeds, .. } = settings;
     let plan = schedule(plan, "prompts");
-    format!("*d* = {dim}, width {width}, {heads} heads, {plan}, {seeds} seeds; layers: {}.", depths(settings))
-}
-
-fn depths(settings: &Icl) -> String {
-    let of = |m: &String| format!("{} {}", label(m), settings.layers.depth(m).unwrap_or(0));
-    settings.models.iter().map(of).collect::<Vec<_>>().join(", ")
+    let depth = |model: &String| format!("{} {}", label(model), settings.layers.depth(model).unwrap_or(0));
+    let depths = settings.models.iter().map(depth).collect::<Vec<_>>().join(", ");
+    format!("*d* = {dim}, width {width}, {heads} heads, {plan}, {seeds} seeds; layers: {depths}.")
 }
 
 /// The name of a law in words.

@@ -15,16 +15,12 @@ struct Map {
     palette: Palette,
 }
 
-/// Rows of the blocks of the network as given, by block.
-struct Blocks<'a>(Vec<(f64, &'a Row)>);
-
 /// The figure, where the rows have blocks.
 pub(super) fn figure(rows: &[&Row], network: &str, level: f64) -> Option<Figure> {
     let trained = rows.iter().filter(|row| row.word(VARIANT).is_ok_and(|variant| variant == VARIANTS[0].0));
     let placed = trained.filter_map(|row| Some((row.parameter(PLACE).ok()?, *row)));
     let mut blocks: Vec<(f64, &Row)> = placed.filter(|(place, _)| *place > 0.0).collect();
     blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let blocks = Blocks(blocks);
     let of_attention = |title, name, label: &str| {
         let (bar, palette) = (Axis::linear(label), Palette::Sequential);
         Map { title, list: ["attention", name], heads: "head", bar, palette }
@@ -44,7 +40,7 @@ pub(super) fn figure(rows: &[&Row], network: &str, level: f64) -> Option<Figure>
         },
     ];
     let interval = format!("{} % interval over windows", 100.0 * level);
-    let panels: Vec<Panel> = maps.into_iter().filter_map(|map| blocks.panel(map, &interval)).collect();
+    let panels: Vec<Panel> = maps.into_iter().filter_map(|map| panel(&blocks, map, &interval)).collect();
     (!panels.is_empty()).then(|| {
         Figure::page(format!("{}_heads", InspectNetwork::NAME), format!("Heads of {network}"), 2, panels).captioned(
             "Means over the queries of all windows, a row per head and a column per block. Entropy of a query's weights; \
@@ -55,29 +51,22 @@ pub(super) fn figure(rows: &[&Row], network: &str, level: f64) -> Option<Figure>
     })
 }
 
-impl Blocks<'_> {
-    fn list(&self, block: usize, [part, name]: [&str; 2]) -> Option<&Vec<serde_json::Value>> {
-        within(self.0[block].1, part)?.get(name)?.as_array()
-    }
-
-    /// A finite entry of a list.
-    fn entry(&self, block: usize, list: [&str; 2], head: usize) -> Option<f64> {
-        self.list(block, list)?.get(head).and_then(as_number).filter(|x| x.is_finite())
-    }
-
-    /// The panel of a map; None where nothing is finite.
-    fn panel(&self, map: Map, interval: &str) -> Option<Panel> {
-        let [part, name] = map.list;
-        let x: Vec<f64> = self.0.iter().map(|(block, _)| *block).collect();
-        let heads = (0..x.len()).filter_map(|block| self.list(block, map.list).map(Vec::len)).max()?;
-        let y: Vec<f64> = (1..=heads).map(|head| head as f64).collect();
-        let heat = Heat::over(&x, &y, map.bar, |block, head| {
-            let end = |end: &str| self.entry(block, [part, &format!("{name}_{end}")], head);
-            let value = self.entry(block, map.list, head).unwrap_or(f64::NAN);
-            Cell::of(Measured { value, interval: end("low").zip(end("high")) }).hatched_if(value.is_nan())
-        });
-        let finite = heat.cells.iter().flatten().any(|cell| cell.value.is_finite());
-        let heat = Heat { palette: map.palette, ..heat.explained(interval, "no value") };
-        finite.then(|| Panel::new(map.title, Axis::whole("block"), Axis::whole(map.heads)).coloured(heat))
-    }
+/// The panel of a map over the rows of the blocks; None where nothing is finite.
+fn panel(blocks: &[(f64, &Row)], map: Map, interval: &str) -> Option<Panel> {
+    let [part, name] = map.list;
+    let list = |block: usize, name: &str| within(blocks[block].1, part)?.get(name)?.as_array();
+    let entry = |block, name: &str, head: usize| {
+        list(block, name)?.get(head).and_then(as_number).filter(|x| x.is_finite())
+    };
+    let x: Vec<f64> = blocks.iter().map(|(block, _)| *block).collect();
+    let heads = (0..x.len()).filter_map(|block| list(block, name).map(Vec::len)).max()?;
+    let y: Vec<f64> = (1..=heads).map(|head| head as f64).collect();
+    let heat = Heat::over(&x, &y, map.bar, |block, head| {
+        let end = |end: &str| entry(block, &format!("{name}_{end}"), head);
+        let value = entry(block, name, head).unwrap_or(f64::NAN);
+        Cell::of(Measured { value, interval: end("low").zip(end("high")) }).hatched_if(value.is_nan())
+    });
+    let finite = heat.cells.iter().flatten().any(|cell| cell.value.is_finite());
+    let heat = Heat { palette: map.palette, ..heat.explained(interval, "no value") };
+    finite.then(|| Panel::new(map.title, Axis::whole("block"), Axis::whole(map.heads)).coloured(heat))
 }

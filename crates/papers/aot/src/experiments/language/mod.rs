@@ -7,7 +7,7 @@
 //! A cell is a network; a trial is a training seed. All share one text.
 
 use super::LANGUAGE as LISTED;
-use super::networks::{held_out, history, record_depth, record_estimate, training_memory};
+use super::networks::{held_out, history, record_depth, record_estimate, rows_of_papers, training_memory};
 use crate::corpus::Corpus;
 use crate::quantities::*;
 use attnlab_core::stats;
@@ -15,7 +15,7 @@ use attnlab_lab::prelude::*;
 use attnlab_networks::Tokenizer;
 use attnlab_theory::markov::{MarkovChain, contexts};
 use attnlab_theory::sample::markov;
-use attnlab_train::model::{ComputeDevice, Input, Model, ModelConfig, Output, PRESETS, Recording, preset};
+use attnlab_train::model::{ComputeDevice, Input, Model, ModelConfig, Output, Recording, preset};
 use attnlab_train::training::language::Text;
 use attnlab_train::training::{TrainingPlan, train};
 use std::path::Path;
@@ -50,16 +50,8 @@ settings! {
         pub plan: TrainingPlan = table,
         pub evaluation: LanguageEvaluation = table,
         #[serde(skip)]
-        packed: Shared<Mutex<Option<Arc<Packed>>>>,
+        packed: Shared<Mutex<Option<(Arc<Text>, f64)>>>,
     }
-}
-
-/// A text of documents.
-#[derive(Debug)]
-struct Packed {
-    text: Arc<Text>,
-    /// Tokens per byte of the held-out documents.
-    density: f64,
 }
 
 settings! {
@@ -101,8 +93,11 @@ impl Language {
             Some((_, paper)) => {
                 ModelConfig { sigma: self.sigma, ..preset(paper)?.resized(self.layers, self.width, self.heads) }
             }
-            None if rows_of_papers().any(|row| row == name) => preset(name)?,
-            None => return Err(Error::unknown("network", name, known())),
+            None if of_papers().any(|row| row == name) => preset(name)?,
+            None => {
+                let known = NETWORKS.iter().map(|(name, _)| *name).chain(of_papers());
+                return Err(Error::unknown("network", name, known));
+            }
         };
         let input = Input::Tokens { vocabulary: self.vocabulary };
         Ok(ModelConfig { input, output: Output::TiedTokens, context: self.context, bias: false, ..sized })
@@ -111,8 +106,8 @@ impl Language {
     /// The text of the user, or one drawn from a chain that all cells and trials of a run share.
     fn source(&self, streams: &Streams) -> Result<Source> {
         if !self.tokenizer.is_empty() {
-            let packed = self.packed()?;
-            return Ok(Source { text: packed.text.clone(), chain: None, density: Some(packed.density) });
+            let (text, density) = self.packed()?;
+            return Ok(Source { text, chain: None, density: Some(density) });
         }
         let (context, held_out) = (self.context, self.held_out);
         let (text, chain) = match self.text.as_str() {
@@ -133,10 +128,10 @@ impl Language {
         Ok(Source { text, chain, density: None })
     }
 
-    /// The documents, cut into tokens by the first trial that asks.
-    fn packed(&self) -> Result<Arc<Packed>> {
-        let mut known = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(packed) = &*known {
+    /// The documents, cut into tokens by the first trial that asks, and tokens per byte of the held-out ones.
+    fn packed(&self) -> Result<(Arc<Text>, f64)> {
+        let mut packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(packed) = &*packed {
             return Ok(packed.clone());
         }
         let corpus = Corpus::read(Path::new(&self.text), Path::new(&self.tokenizer), &self.end_of_text)?;
@@ -147,9 +142,8 @@ impl Language {
         let text = text.watching(self.evaluation.sequences)?;
         let cut = text.held_out_start();
         let bytes: u64 = starts.iter().zip(&bytes).filter(|(start, _)| **start >= cut).map(|(_, bytes)| bytes).sum();
-        let packed = Arc::new(Packed { density: (text.len() - cut) as f64 / bytes as f64, text: Arc::new(text) });
-        *known = Some(packed.clone());
-        Ok(packed)
+        let density = (text.len() - cut) as f64 / bytes as f64;
+        Ok(packed.insert((Arc::new(text), density)).clone())
     }
 
     /// Stable rank, coding rate and SNR by depth.
@@ -161,24 +155,14 @@ impl Language {
 }
 
 /// The rows of the papers that learn language.
-fn rows_of_papers() -> impl Iterator<Item = &'static str> {
-    let takes_tokens = |name: &&str| preset(name).is_ok_and(|config| matches!(config.input, Input::Tokens { .. }));
-    PRESETS.iter().map(|p| p.name).filter(takes_tokens)
-}
-
-/// Names of all networks.
-fn known() -> impl Iterator<Item = &'static str> {
-    NETWORKS.iter().map(|(name, _)| *name).chain(rows_of_papers())
+fn of_papers() -> impl Iterator<Item = &'static str> {
+    rows_of_papers(|input| matches!(input, Input::Tokens { .. }))
 }
 
 /// "NAME", "NAME.low" and "NAME.high": a mean over sequences with its interval.
 fn record(name: &str, values: &[f64], data: &mut Map<String, Value>) -> Result<()> {
     record_estimate(name, &stats::mean(values, LEVEL)?, data);
     Ok(())
-}
-
-fn average(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Records the loss of the chain's own law on the same sequences, and the network's excess over it.
@@ -265,7 +249,8 @@ impl Experiment for Language {
         data.insert("parameters".into(), model.config().parameters().into());
         self.depth("untrained", &model, &text, &mut data)?;
         let sequences = self.evaluation.sequences;
-        let before = vec![average(&text.losses(&model, sequences)?)];
+        let untrained = text.losses(&model, sequences)?;
+        let before = vec![untrained.iter().sum::<f64>() / untrained.len() as f64];
         let label = format!("language {name} {}", streams.name());
         let trained = train(&*text, model, &self.plan, streams, &label, context)?;
         history(&trained.history, &mut data);

@@ -22,12 +22,12 @@ fn known(settings: &Language, row: &Row) -> Result<Vec<Series>> {
     }
     let entropies = row.series("entropies")?;
     let last = entropies.len().saturating_sub(1);
-    let named = |(seen, entropy): (usize, &f64)| {
-        let (name, colour, stroke) = match seen {
-            _ if seen == last => ("entropy rate".into(), INK, Stroke::Dashed),
+    let named = |(past, entropy): (usize, &f64)| {
+        let (name, colour, stroke) = match past {
+            _ if past == last => ("entropy rate".into(), INK, Stroke::Dashed),
             0 => ("entropy of a token".into(), GREY, Stroke::Dotted),
             1 => ("entropy given the one before".into(), INK, Stroke::Dotted),
-            _ => (format!("entropy given {seen} before"), GREY, Stroke::Dashed),
+            _ => (format!("entropy given {past} before"), GREY, Stroke::Dashed),
         };
         Series::across(name, colour, ends, *entropy).drawn(stroke)
     };

@@ -1,12 +1,12 @@
 //! The SNR gain of one layer under several φ, over δ and p. Settings: `attnlab run phi_map --show`.
 
 use crate::PAPERS;
+use crate::claims::setting::mixture;
 use crate::quantities::*;
 use crate::theory::Horizon;
 use crate::unroll::unroll_heads;
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::{Mssa, Phi};
-use attnlab_theory::sample::Mixture;
 
 mod pictures;
 
@@ -54,13 +54,12 @@ impl Experiment for PhiMap {
     /// For every φ the series PHI: SNR after a layer over SNR before it, for layers 1..=L, as the
     /// geometric mean over the clusters.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let [n, k, p] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
-        let mixture = Mixture::balanced(n, k, p, cell.get(DELTA))?;
+        let mixture = mixture(cell)?;
         let mut data = Map::new();
         for name in PHI {
             let layer = Mssa::new(Phi::parse(name, cell.get(TAU))?, cell.get(ETA));
             let snr = unroll_heads(&mixture, &layer, cell.get(LAYERS), streams)?;
-            let log = |values: &Vec<f64>| values.iter().map(|x| x.ln()).sum::<f64>() / k as f64;
+            let log = |values: &Vec<f64>| values.iter().map(|x| x.ln()).sum::<f64>() / mixture.clusters() as f64;
             let gain = |pair: &[Vec<f64>]| (log(&pair[1]) - log(&pair[0])).exp();
             let gains: Vec<f64> = snr.windows(2).map(gain).collect();
             data.insert(name.to_string(), store::series(&gains));

@@ -1,6 +1,7 @@
 //! SNR per layer: AoT Figure 4, with the theorem's line and where it is left.
 
 use crate::PAPERS;
+use crate::claims::setting::mixture;
 use crate::quantities::*;
 use crate::unroll::unroll_heads;
 use attnlab_lab::prelude::*;
@@ -87,14 +88,13 @@ impl Experiment for SnrPerLayer {
 
     /// For every φ of the cell and every cluster k (from 1) the series "PHI.k": SNR at layers 0..=L.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let (n, k) = (cell.get(TOKENS), cell.get(CLUSTERS));
-        let mixture = Mixture::balanced(n, k, cell.get(DIM), cell.get(DELTA))?;
+        let mixture = mixture(cell)?;
         let mut data = Map::new();
         for name in cell.as_json()[PHI.name].as_array().into_iter().flatten() {
             let name = name.as_str().unwrap_or_default();
             let layer = Mssa::new(Phi::parse(name, cell.get(TAU))?, cell.get(ETA));
             let snr = unroll_heads(&mixture, &layer, cell.get(LAYERS), streams)?;
-            for cluster in 0..k {
+            for cluster in 0..mixture.clusters() {
                 let curve: Vec<f64> = snr.iter().map(|at_layer| at_layer[cluster]).collect();
                 data.insert(format!("{name}.{}", cluster + 1), store::series(&curve));
             }

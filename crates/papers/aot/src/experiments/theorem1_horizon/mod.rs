@@ -2,13 +2,13 @@
 
 use super::snr_per_layer::noise_unit;
 use crate::PAPERS;
+use crate::claims::setting::mixture;
 use crate::quantities::*;
 use crate::theory::Horizon;
 use attnlab_lab::experiment::draw::span;
 use attnlab_lab::prelude::*;
 use attnlab_theory::attention::horizon::Break;
 use attnlab_theory::measure::horizon_of_mixture;
-use attnlab_theory::sample::Mixture;
 use serde_json::json;
 
 mod pictures;
@@ -53,10 +53,8 @@ impl Experiment for Theorem1Horizon {
     /// "theta" at which the pattern (30) first breaks in this draw, "updates" of Eq. (8) that are
     /// exact, and where it breaks: "head", "column", "row", "kind".
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let (n, k) = (cell.get(TOKENS), cell.get(CLUSTERS));
-        let mixture = Mixture::balanced(n, k, cell.get(DIM), cell.get(DELTA))?;
         let (eta, tau) = (cell.get(ETA), cell.get(TAU));
-        let horizon = horizon_of_mixture(&mixture, tau, streams, || {})?;
+        let horizon = horizon_of_mixture(&mixture(cell)?, tau, streams, || {})?;
         let updates = horizon.exact_updates(eta, tau).map_or(f64::INFINITY, |l| l as f64);
         let mut named = vec![("theta", store::number(horizon.theta())), ("updates", store::number(updates))];
         if let Some((head, Break { column, row, kind, .. })) = horizon.first() {

@@ -2,6 +2,7 @@
 //! the failure probability with N. Settings: `attnlab run theorem1_map --show`.
 
 use crate::PAPERS;
+use crate::claims::setting::mixture;
 use crate::quantities::*;
 use crate::rare_event::RareBreaks;
 use crate::theory::Horizon;
@@ -9,7 +10,6 @@ use crate::theory::printed::{delta_limit, least_dim};
 use attnlab_lab::experiment::draw::span;
 use attnlab_lab::prelude::*;
 use attnlab_theory::measure::horizon_of_mixture;
-use attnlab_theory::sample::Mixture;
 
 mod pictures;
 
@@ -80,13 +80,11 @@ impl Experiment for Theorem1Map {
     /// On the map: "theta" at which the pattern (30) first breaks in this draw. On the rate:
     /// "lambda", a mean of unbiased values of the expected number of broken columns.
     fn trial(&self, cell: &Params, streams: &Streams) -> Result<Map<String, Value>> {
-        let [tokens, clusters, dim] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
-        let (delta, tau) = (cell.get(DELTA), cell.get(TAU));
         let (name, value) = if cell.get(GROUP) == "map" {
-            let horizon = horizon_of_mixture(&Mixture::balanced(tokens, clusters, dim, delta)?, tau, streams, || {})?;
-            ("theta", horizon.theta())
+            ("theta", horizon_of_mixture(&mixture(cell)?, cell.get(TAU), streams, || {})?.theta())
         } else {
-            let breaks = RareBreaks { tokens, clusters, dim, delta, tau };
+            let [tokens, clusters, dim] = [TOKENS, CLUSTERS, DIM].map(|q| cell.get(q));
+            let breaks = RareBreaks { tokens, clusters, dim, delta: cell.get(DELTA), tau: cell.get(TAU) };
             ("lambda", breaks.mean(cell.get(DRAWS) as u64, cell.get(THETA), streams)?)
         };
         Ok(Map::from_iter([(name.to_string(), store::number(value))]))

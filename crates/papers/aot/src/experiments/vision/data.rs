@@ -58,7 +58,7 @@ fn paired(images: &dyn LabelledImages, masks: &dyn LabelledImages) -> Result<Vec
         return Ok((0..images.count()).collect());
     }
     let mut taken = BTreeSet::new();
-    let name = |all: &dyn LabelledImages, i: usize| (all.labels()[i], all.name(i).unwrap_or_default().to_string());
+    let name = |of: &dyn LabelledImages, i: usize| (of.labels()[i], of.name(i).unwrap_or_default().to_string());
     let by_name: BTreeMap<(usize, String), usize> = (0..masks.count()).map(|i| (name(masks, i), i)).collect();
     let mask = |i: usize| {
         let (class, image) = name(images, i);
@@ -96,7 +96,7 @@ impl Images {
         let opened = open(Path::new(masks))?.images;
         if (opened.class_names(), opened.labels()) != (images.class_names(), images.labels()) {
             let [has, needs] =
-                [&opened, &images].map(|all| format!("{} images in {} classes", all.count(), all.class_names().len()));
+                [&opened, &images].map(|set| format!("{} images in {} classes", set.count(), set.class_names().len()));
             let allowed = format!(
                 "must hold a mask for every image, in classes of the same names; it has {has}, images has {needs}"
             );
@@ -124,8 +124,8 @@ impl Images {
                 let levels = inside.mapv(|inside| if inside { u8::MAX } else { 0 });
                 let transforms = Augmentation { transforms: Vision::to_size(side).to_vec() };
                 let levels = Image::from_bytes(levels.insert_axis(Axis(0)))?;
-                let seen = transforms.apply(&levels, &Streams::new(0, "view", 0, 0), 0, 0)?.intensities();
-                Ok(Some(seen.index_axis(Axis(0), 0).mapv(|x| x > 0.5)))
+                let viewed = transforms.apply(&levels, &Streams::new(0, "view", 0, 0), 0, 0)?.intensities();
+                Ok(Some(viewed.index_axis(Axis(0), 0).mapv(|x| x > 0.5)))
             }
         }
     }

@@ -13,11 +13,6 @@ use ndarray::{Array2, ArrayView1};
 use serde_json::json;
 use std::cmp::Ordering;
 
-/// The block whose heads are drawn: the last but one, as in the print of 2024.
-fn block(layers: usize) -> usize {
-    layers.saturating_sub(2)
-}
-
 /// Records, for "untrained" and "trained" networks: "WHEN.quality", the quality of every head of every block on images
 /// of the test part (blocks one after the other; of no head where shapes are unknown), "WHEN.best", of each block that
 /// of the head which is best on the validation part, and "WHEN.maps.I", the weights of the drawn block's heads on image
@@ -28,7 +23,8 @@ pub(super) fn record(
     [untrained, trained]: [&Model; 2],
     findings: &mut Map<String, Value>,
 ) -> Result<()> {
-    let (drawn, heads) = (block(trained.config().layers), trained.config().heads);
+    // The last block but one, as in the print of 2024.
+    let (drawn, heads) = (trained.config().layers.saturating_sub(2), trained.config().heads);
     let chosen = chosen(settings, data, trained, drawn)?;
     let sizes = [("block", drawn + 1), ("head", chosen), ("heads", heads)];
     findings.extend(sizes.map(|(name, n)| (name.to_string(), json!(n))));

@@ -11,17 +11,16 @@ mod start;
 pub use data::{AugmentationSettings, ShapeSettings};
 
 use super::VISION as LISTED;
-use super::networks::{held_out, history, record_estimate, training_memory};
+use super::networks::{held_out, history, record_estimate, rows_of_papers, training_memory};
 use crate::quantities::*;
 use attnlab_images::baselines::{FitSettings, LinearClassifier, NearestNeighbours, top1};
 use attnlab_images::{ImageSubset, LabelledImages};
 use attnlab_lab::prelude::*;
-use attnlab_train::model::{AttentionForm, ComputeDevice, Input, ModelConfig, Output, PRESETS, preset};
+use attnlab_train::model::{AttentionForm, ComputeDevice, Input, ModelConfig, Output, preset};
 use attnlab_train::training::images::ImageTask;
 use attnlab_train::training::{Checkpoint, TrainingPlan, TrainingTask, train};
 use data::{Data, Viewed};
 use ndarray::ArrayView2;
-use start::Start;
 
 settings! {
     /// Training on images with all its settings.
@@ -101,8 +100,11 @@ impl Vision {
                 let attention = if name == "aot-v-mhsa" { AttentionForm::Mhsa } else { sized.attention };
                 ModelConfig { sigma: self.sigma, attention, ..sized }
             }
-            None if rows_of_papers().any(|row| row == name) => preset(name)?,
-            None => return Err(Error::unknown("network", name, names())),
+            None if of_papers().any(|row| row == name) => preset(name)?,
+            None => {
+                let known = NETWORKS.iter().map(|(name, _)| *name).chain([LINEAR, NEIGHBOURS]).chain(of_papers());
+                return Err(Error::unknown("network", name, known));
+            }
         };
         let across = self.side / self.patch.max(1);
         let input = Input::Patches { dim: channels * self.patch * self.patch };
@@ -137,9 +139,9 @@ impl Vision {
         };
         let mut data = Map::new();
         for (part, indices) in [("validation", &images.parts.validation), ("test", &images.parts.test)] {
-            let seen = Viewed::new(images, indices);
-            let predictions = predict(seen.columns()?.view())?;
-            record_estimate(part, &top1(&predictions, seen.labels(), LEVEL)?, &mut data);
+            let viewed = Viewed::new(images, indices);
+            let predictions = predict(viewed.columns()?.view())?;
+            record_estimate(part, &top1(&predictions, viewed.labels(), LEVEL)?, &mut data);
         }
         let parameters = if name == LINEAR { classes * (features.nrows() + 1) } else { 0 };
         data.insert("parameters".into(), parameters.into());
@@ -151,14 +153,8 @@ impl Vision {
 type Predict = dyn Fn(ArrayView2<f32>) -> Result<Vec<usize>>;
 
 /// The rows of the papers that see images.
-fn rows_of_papers() -> impl Iterator<Item = &'static str> {
-    let sees = |name: &&str| preset(name).is_ok_and(|c| matches!(c.input, Input::Patches { .. }));
-    PRESETS.iter().map(|p| p.name).filter(sees)
-}
-
-/// Names of all networks and baselines.
-fn names() -> impl Iterator<Item = &'static str> {
-    NETWORKS.iter().map(|(name, _)| *name).chain([LINEAR, NEIGHBOURS]).chain(rows_of_papers())
+fn of_papers() -> impl Iterator<Item = &'static str> {
+    rows_of_papers(|input| matches!(input, Input::Patches { .. }))
 }
 
 impl Experiment for Vision {
@@ -216,8 +212,8 @@ impl Experiment for Vision {
         let mut data = Map::new();
         data.insert("parameters".into(), config.parameters().into());
         data.insert("layers".into(), config.layers.into());
-        let Start { model, checksum } = self.before_training(&config, &device, streams)?;
-        let untrained = self.before_training(&config, &device, streams)?.model;
+        let (model, start) = self.before_training(&config, &device, streams)?;
+        let (untrained, _) = self.before_training(&config, &device, streams)?;
         let labels_of = |indices: &[usize]| indices.iter().map(|i| labelled.labels()[*i]).collect::<Vec<_>>();
         let part = |indices: &[usize]| ImageSubset::new(labelled, indices.to_vec());
         let (training, watched) = (part(&images.parts.training)?, part(&images.parts.validation)?);
@@ -228,7 +224,7 @@ impl Experiment for Vision {
             view: images.view.clone(),
             smoothing: self.smoothing,
             mix_up: self.mix_up,
-            start: checksum,
+            start,
         };
         let before = task.held_out(&model)?.into_iter().collect();
         let label = format!("vision {name} {}", streams.name());

@@ -8,13 +8,6 @@ use attnlab_train::training::Checkpoint;
 use std::mem::discriminant;
 use std::path::{Path, PathBuf};
 
-/// A network before training.
-pub(super) struct Start {
-    pub(super) model: Model,
-    /// Checksum of the checkpoint.
-    pub(super) checksum: Option<String>,
-}
-
 impl Vision {
     /// The checkpoints that a trial begins with: in the folder of a run those of the same network and seed, else the folder
     /// itself. None where networks are drawn.
@@ -59,17 +52,17 @@ impl Vision {
         Ok(ModelConfig { context: wanted.context, output: wanted.output, ..stored })
     }
 
-    /// The network of a trial before training. Of a checkpoint, positions are interpolated to this number of patches, and
-    /// the linear map of classes begins anew if their number is another.
+    /// The network of a trial before training, with the checksum of its checkpoint. Of a checkpoint, positions are
+    /// interpolated to this number of patches, and the linear map of classes begins anew if their number is another.
     pub(super) fn before_training(
         &self,
         config: &ModelConfig,
         device: &ComputeDevice,
         streams: &Streams,
-    ) -> Result<Start> {
+    ) -> Result<(Model, Option<String>)> {
         let weights = streams.child("weights", 0);
         let Some(folder) = self.checkpoints(streams) else {
-            return Ok(Start { model: Model::new(config.clone(), device, &weights)?, checksum: None });
+            return Ok((Model::new(config.clone(), device, &weights)?, None));
         };
         let stored = Checkpoint::network(&folder, device)?;
         let model = stored.model.at_resolution(self.side / self.patch)?;
@@ -77,7 +70,7 @@ impl Vision {
             Output::Classes { count } => model.with_classes(count, &weights)?,
             _ => model,
         };
-        Ok(Start { model, checksum: Some(stored.checksum) })
+        Ok((model, Some(stored.checksum)))
     }
 
     /// Refuses checkpoints that a trial of these settings cannot begin with.

@@ -3,7 +3,7 @@
 use super::{insert, insert_each, mean_of};
 use attnlab_lab::prelude::*;
 use attnlab_lab::run::store::number;
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView1, Axis};
 use rayon::prelude::*;
 
 /// Attention of a block. Tables have a row per head and a column per window; entropies and energies are in nats.
@@ -26,7 +26,7 @@ pub struct Attention {
 }
 
 /// Means over the queries of a window and a head.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Observed {
     entropy: f64,
     energy: f64,
@@ -42,30 +42,21 @@ pub(super) fn observe(scores: &[Array2<f32>]) -> Vec<Observed> {
 }
 
 fn of_head(scores: &Array2<f32>) -> Observed {
-    let mut sums = Observed::default();
-    let mut beside_first = 0_u32;
-    let mut seen: Vec<f64> = vec![];
-    for (j, query) in scores.columns().into_iter().enumerate() {
-        seen.clear();
-        seen.extend(query.iter().copied().filter(|s| *s > f32::NEG_INFINITY).map(f64::from));
-        let sees_first = query.first().is_some_and(|s| *s > f32::NEG_INFINITY);
-        let of_query = of_query(&seen, sees_first);
-        sums.entropy += of_query.entropy;
-        sums.energy += of_query.energy;
-        sums.entropy_without_sink += of_query.entropy_without_sink;
-        sums.ceiling += of_query.ceiling;
-        if sees_first && j > 0 {
-            sums.sink += of_query.sink;
-            beside_first += 1;
-        }
-    }
-    let queries = scores.ncols() as f64;
+    let unmasked = |s: &f32| *s > f32::NEG_INFINITY;
+    let query = |query: ArrayView1<f32>| {
+        let visible: Vec<f64> = query.iter().copied().filter(unmasked).map(f64::from).collect();
+        let sees_first = query.first().is_some_and(unmasked);
+        (of_query(&visible, sees_first), sees_first)
+    };
+    let queries: Vec<(Observed, bool)> = scores.columns().into_iter().map(query).collect();
+    let mean = |of: fn(&Observed) -> f64| queries.iter().map(|(o, _)| of(o)).sum::<f64>() / queries.len() as f64;
+    let sinks = queries.iter().skip(1).filter(|(_, sees_first)| *sees_first).map(|(o, _)| o.sink);
     Observed {
-        entropy: sums.entropy / queries,
-        energy: sums.energy / queries,
-        sink: sums.sink / f64::from(beside_first),
-        entropy_without_sink: sums.entropy_without_sink / queries,
-        ceiling: sums.ceiling / queries,
+        entropy: mean(|o| o.entropy),
+        energy: mean(|o| o.energy),
+        sink: sinks.clone().sum::<f64>() / sinks.count() as f64,
+        entropy_without_sink: mean(|o| o.entropy_without_sink),
+        ceiling: mean(|o| o.ceiling),
     }
 }
 

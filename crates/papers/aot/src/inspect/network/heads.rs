@@ -48,7 +48,7 @@ pub fn head_findings(
     let (first, second) = (energies(before), energies(&place.residual));
     let mut data = Map::new();
     data.insert("counts".into(), json!(counts));
-    let (windows, each) = (first.windows(), 0..bases.len());
+    let (windows, each) = (first.inside.ncols(), 0..bases.len());
     let intervals =
         |name: &str, all: &str, value: &dyn Fn(Option<usize>, Option<usize>) -> f64, data: &mut Map<String, Value>| {
             let of_head = |k| jackknifed(windows, level, |left_out| value(Some(k), left_out));
@@ -104,10 +104,6 @@ impl Energies {
         Energies { inside, outside }
     }
 
-    fn windows(&self) -> usize {
-        self.inside.ncols()
-    }
-
     /// SNR (6) of one subspace or of all tokens, without one window or with all.
     fn snr(&self, subspace: Option<usize>, left_out: Option<usize>) -> f64 {
         let sum = |energies: &Array2<f64>| -> f64 {
@@ -121,16 +117,16 @@ impl Energies {
 /// A positive number of all windows with the interval that the jackknife over windows gives its logarithm (Efron and
 /// Stein 1981). The ends are NaN where there is one window, or where the number without some window is not positive.
 fn jackknifed(windows: usize, level: f64, value: impl Fn(Option<usize>) -> f64) -> Result<Estimate> {
-    let all = value(None);
+    let of_all = value(None);
     let without: Vec<f64> = (0..windows).map(|w| value(Some(w)).ln()).collect();
-    if windows < 2 || !all.ln().is_finite() || without.iter().any(|x| !x.is_finite()) {
-        return Ok(Estimate { value: all, low: f64::NAN, high: f64::NAN, level });
+    if windows < 2 || !of_all.ln().is_finite() || without.iter().any(|x| !x.is_finite()) {
+        return Ok(Estimate { value: of_all, low: f64::NAN, high: f64::NAN, level });
     }
     let n = windows as f64;
     let centre = without.iter().sum::<f64>() / n;
     let variance = (n - 1.0) / n * without.iter().map(|x| (x - centre).powi(2)).sum::<f64>();
     let half = t_quantile(n - 1.0, 0.5 + level / 2.0)? * variance.sqrt();
-    Ok(Estimate { value: all, low: all * (-half).exp(), high: all * half.exp(), level })
+    Ok(Estimate { value: of_all, low: of_all * (-half).exp(), high: of_all * half.exp(), level })
 }
 
 /// The largest singular value of U_kᵀU_l over k ≠ l: 0 for orthogonal subspaces, 1 where two share a direction.

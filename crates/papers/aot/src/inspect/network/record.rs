@@ -28,13 +28,6 @@ use std::path::{Path, PathBuf};
 const OPTION: &str = "record";
 const ADVICE: &str = "Choose a folder that you may write with --out";
 
-/// Computes the size (bytes) of all files, but for their headers.
-pub fn bytes(network: &Transformer, windows: &Windows, quantities: &Recordings) -> u64 {
-    let count = windows.iter().len() as u64;
-    let ids = memory::product(&[8, windows.ids().len() as u64]);
-    memory::product(&[count, quantities.bytes(network.architecture(), windows.window())]).saturating_add(ids)
-}
-
 /// Refuses quantities that the network has not, and files that neither memory nor disk hold. Nothing is written.
 ///
 /// # Errors
@@ -48,7 +41,9 @@ pub fn check(network: &Transformer, windows: &Windows, quantities: &Recordings, 
     let window = quantities.clone().in_layers(0..1.min(a.layers));
     let needed = memory::product(&[2, window.bytes(a, windows.window())]);
     memory::ensure("the records of a window", needed)?;
-    let needed = bytes(network, windows, quantities);
+    // All files, but for their headers.
+    let of_windows = memory::product(&[windows.iter().len() as u64, quantities.bytes(a, windows.window())]);
+    let needed = of_windows.saturating_add(memory::product(&[8, windows.ids().len() as u64]));
     let free = disk::available(folder).unwrap_or(u64::MAX);
     let allowed = format!(
         "must fit on the disk, where {} are free. Write fewer names, smaller --tokens or another --out",

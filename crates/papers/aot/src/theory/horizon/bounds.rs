@@ -56,10 +56,10 @@ impl Horizon {
     ///
     /// The bounds are coarse where they are not small, and may exceed the number of columns.
     pub fn other_breaks(&self, theta: f64) -> OtherBreaks {
-        let (own, noise) = self.noise_column_bounds(theta);
+        let [_, own_score, noise_score] = self.noise_column_bounds(theta);
         OtherBreaks {
-            own_score: 2.0 * self.noise_columns() * own,
-            noise_scores: 2.0 * self.noise_columns() * noise,
+            own_score: 2.0 * self.noise_columns() * own_score,
+            noise_scores: 2.0 * self.noise_columns() * noise_score,
             signal_columns: self.signal_columns(),
         }
     }
@@ -191,43 +191,40 @@ impl Horizon {
             let unbroken = self.tau * self.tokens as f64 >= 1.0;
             return if unbroken { signal_columns.min(1.0) } else { 1.0 };
         }
-        let others = self.other_breaks(theta);
-        let (n, noise) = (self.per_cluster() as f64, self.noise_scores());
-        let rest = self.tokens as f64 - 1.0;
-        let v = (n * theta * theta + noise * self.delta.powi(2)) / (rest * rest);
-        let height = rest.ln() + self.logit();
-        let at_length = |r: f64| {
-            let spread = self.delta * r * (theta * theta + v).sqrt();
-            chi_tail(self.dim as f64, r) + n * tail(height / spread)
-        };
-        let captured =
-            if height > 0.0 { self.noise_columns() * best_above(self.dim as f64, at_length) } else { f64::INFINITY };
-        let noise_columns = captured + others.own_score + others.noise_scores;
+        let [captured, own_score, noise_score] =
+            self.noise_column_bounds(theta).map(|each| self.noise_columns() * each);
+        let noise_columns = captured + 2.0 * own_score + 2.0 * noise_score;
         let bound = 2.0 * noise_columns + signal_columns;
         // NaN where θ overflows: nothing is known.
         if bound < 1.0 { bound } else { 1.0 }
     }
 
-    fn noise_column_bounds(&self, theta: f64) -> (f64, f64) {
+    /// Bounds at θ on the probability that in a noise column the weight of some in-cluster key, of the self score and
+    /// of some other noise score is above τ.
+    fn noise_column_bounds(&self, theta: f64) -> [f64; 3] {
         let (n, noise) = (self.per_cluster() as f64, self.noise_scores());
         let others = self.tokens as f64 - 1.0;
         let v = (n * theta * theta + noise * self.delta.powi(2)) / (others * others);
         let height = others.ln() + self.logit();
         // τ < 1/N: weights that are all equal are already above it, and every column is broken.
         if height <= 0.0 {
-            return (1.0, 1.0);
+            return [1.0; 3];
         }
         let p = self.dim as f64;
-        let own = |r: f64| {
+        let captured = |r: f64| {
+            let spread = self.delta * r * (theta * theta + v).sqrt();
+            chi_tail(p, r) + n * tail(height / spread)
+        };
+        let own_score = |r: f64| {
             let sigma = self.delta * r;
             chi_tail(p, r) + tail((height - sigma * sigma) / (sigma * v.sqrt()))
         };
-        let other = |r: f64| {
+        let noise_score = |r: f64| {
             let sigma = self.delta * r;
             let x = height / (sigma * (self.delta.powi(2) + v).sqrt());
             chi_tail(p, r) + noise * tail(x)
         };
-        (best_above(p, own), best_above(p, other))
+        [best_above(p, captured), best_above(p, own_score), best_above(p, noise_score)]
     }
 
     fn signal_column_bound(&self) -> f64 {

@@ -1,6 +1,7 @@
 //! One noise column of the horizon law at given σ: the inner integral over its largest score.
 
 use super::Horizon;
+use crate::theory::ln_sum_exp;
 use attnlab_core::quadrature::integrate;
 use attnlab_core::special::{ln_mills_ratio, ln_normal_cdf, ln_normal_density, normal_cdf};
 
@@ -178,11 +179,6 @@ fn shifted_lognormal(z: f64, skewness: f64) -> f64 {
         return 0.0;
     }
     normal_cdf(u.ln() / spread + 0.5 * spread)
-}
-
-fn ln_sum_exp(terms: &[f64]) -> f64 {
-    let most = terms.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    most + terms.iter().map(|t| (t - most).exp()).sum::<f64>().ln()
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 use super::*;
+use crate::theory::printed::delta_limit;
 use attnlab_core::special::normal_tail;
 
-/// δ at the upper end of (11).
-fn bound(tokens: usize, dim: usize) -> f64 {
-    ((tokens as f64).ln() / dim as f64).sqrt() / 8.0
-}
-
+/// The law with δ at the upper end of (11).
 fn law(tokens: usize, clusters: usize, dim: usize, tau: f64) -> Horizon {
-    Horizon::new(tokens, clusters, dim, bound(tokens, dim), tau).unwrap()
+    Horizon::new(tokens, clusters, dim, delta_limit(tokens as f64, dim as f64), tau).unwrap()
 }
 
 /// With n = 1 the column breaks iff θσg exceeds ℓ + ln B: for N = K = 2, B = e^{σ²} alone, and
