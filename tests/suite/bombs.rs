@@ -4,7 +4,7 @@
 //! Images and their archives are in the tests of `crates/images`, since no command of the default build reads them.
 
 use crate::cli_unroll::npy;
-use crate::common::{CATALOGUE, output_of, skipped};
+use crate::common::{CATALOGUE, output_of, root, skipped};
 use attnlab::params::{Domain, Fallback, Params, Schema};
 use serde_json::{Map, Value, json};
 use std::fs;
@@ -143,7 +143,7 @@ fn axes_and_expressions_of_sweeps() {
 #[test]
 fn files_of_networks() {
     let folder = tempfile::tempdir().unwrap();
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/networks/tests/data/llama");
+    let data = root().join("crates/networks/tests/data/llama");
     let net = folder.path().join("net");
     fs::create_dir(&net).unwrap();
     let restore = || {

@@ -133,10 +133,6 @@ fn written<T>(write: impl FnOnce(&Report) -> Result<T>) -> T {
     .unwrap()
 }
 
-fn page() -> String {
-    written(html)
-}
-
 /// Clicks and types as a reader would, and writes down what is shown after each step.
 const PROBE: &str = r##"<script>{
 const shown = (e) => e.getBoundingClientRect().height > 0;
@@ -184,34 +180,40 @@ setTimeout(() => {
 }, 100);
 }</script></body>"##;
 
-/// A frame of a width that the browser's own window may not have; the page in it tells what it shows.
-const FRAME: &str = r##"<!DOCTYPE html><html><body><iframe src="probe.html" style="border: 0; height: 900px; width: WIDTHpx">
-</iframe><script>
-addEventListener("message", (event) => {
+/// A page with a frame of a width that the browser's own window may not have. SCRIPT has `tell`, which writes what it has
+/// seen of the page in the frame into an element of its own.
+const FRAME: &str = r##"<!DOCTYPE html><html><head><meta charset="utf-8"></head><body>
+<iframe style="border: 0; height: 900px; width: WIDTHpx"></iframe><script>
+const frame = document.querySelector("iframe");
+const tell = (text) => {
   const out = document.createElement("pre");
   out.id = "probe";
-  out.textContent = event.data;
+  out.textContent = text;
   document.body.append(out);
-});
+};
+SCRIPT
+frame.src = "FRAMED";
 </script></body></html>"##;
 
-/// Returns what a page tells in an element of its own.
-fn told(dom: Vec<u8>) -> Value {
-    let dom = String::from_utf8(dom).unwrap();
+/// Opens a page of a folder in a frame of this width (pixels) and returns what the script tells.
+fn told(browser: &Path, folder: &Path, page: &str, width: u32, script: &str, more: &[&str]) -> Value {
+    let frame = FRAME.replace("WIDTH", &width.to_string()).replace("SCRIPT", script).replace("FRAMED", page);
+    std::fs::write(folder.join("frame.html"), frame).unwrap();
+    let options = [more, &["--allow-file-access-from-files", "--dump-dom", "--window-size=1500,1000"]].concat();
+    let output = show(browser, &folder.join("profile"), &folder.join("frame.html"), &options);
+    let dom = String::from_utf8(output.stdout).unwrap();
     let (_, probe) = dom.split_once("<pre id=\"probe\">").expect("no probe in the page");
     serde_json::from_str(probe.split_once("</pre>").unwrap().0).unwrap()
 }
 
-/// Opens the page with its probe at this width and returns what it tells.
+/// Opens the report with its probe at this width and returns what it tells.
 fn probed(browser: &Path, width: u32, more: &[&str]) -> Value {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
     let paper = crate::common::claim("aot.mssa_is_mhsa").sheet().paper.key;
     let probe = PROBE.replace("PAPER", &format!("paper-{paper}"));
-    std::fs::write(path("probe.html"), page().replace("</body>", &probe)).unwrap();
-    std::fs::write(path("frame.html"), FRAME.replace("WIDTH", &width.to_string())).unwrap();
-    let options = [more, &["--dump-dom", "--window-size=1500,1000"]].concat();
-    told(show(browser, &path("profile"), &path("frame.html"), &options).stdout)
+    std::fs::write(folder.path().join("probe.html"), written(html).replace("</body>", &probe)).unwrap();
+    let script = r#"addEventListener("message", (event) => tell(event.data));"#;
+    told(browser, folder.path(), "probe.html", width, script, more)
 }
 
 /// Widths (pixels) of a telephone, a tablet and a screen.
@@ -220,25 +222,25 @@ const WIDTHS: [u32; 3] = [360, 768, 1400];
 #[test]
 fn the_report_is_explored_at_three_widths() {
     let Some(browser) = browser("browser::the_report_is_explored_at_three_widths") else { return };
-    let (one, two, three, four) = ("aot.lemma1", "aot.theorem1", "aot.lemma3", "aot.mssa_is_mhsa");
+    let (lemma1, theorem1, lemma3, mssa) = ("aot.lemma1", "aot.theorem1", "aot.lemma3", "aot.mssa_is_mhsa");
     for width in WIDTHS {
         let probe = probed(browser, width, &[]);
         let expected = json!([
-            [one, two, three, four],
-            [one, three, four, two],
-            [two, three, four, one],
-            [four, one, three, two], // three trials leave it open, which is a surprise
-            [one, two, three, four],
-            [two, three],
-            [three],
-            [one, two, three, four],
-            [four],
-            [one, two, three, four],
+            [lemma1, theorem1, lemma3, mssa],
+            [lemma1, lemma3, mssa, theorem1],
+            [theorem1, lemma3, mssa, lemma1],
+            [mssa, lemma1, lemma3, theorem1], // three trials leave it open, which is a surprise
+            [lemma1, theorem1, lemma3, mssa],
+            [theorem1, lemma3],
+            [lemma3],
+            [lemma1, theorem1, lemma3, mssa],
+            [mssa],
+            [lemma1, theorem1, lemma3, mssa],
         ]);
         assert_eq!(probe["steps"], expected, "{width}");
         assert_eq!(probe["figures"], json!(["figure-map"]), "{width}");
         assert_eq!(probe["count"], "1 of 4 claims");
-        assert_eq!(probe["keys"], json!([one, two, one, "words"]));
+        assert_eq!(probe["keys"], json!([lemma1, theorem1, lemma1, "words"]));
         assert_eq!(probe["unfolded"], true);
         // Nothing is wider than the window, folded or not, and the bar sticks to its top.
         assert_eq!(probe["inner"], width);
@@ -272,9 +274,7 @@ fn the_report_follows_the_readers_choice_of_dark() {
 
 /// Searches the index of a site, opens the claim that it finds, its figure, and the index again. Writes down name and
 /// width of every page.
-const WALK: &str = r##"<!DOCTYPE html><html><head><meta charset="utf-8"></head><body>
-<iframe style="border: 0; height: 900px; width: WIDTHpx"></iframe><script>
-const frame = document.querySelector("iframe");
+const WALK: &str = r##"
 const links = [".claim:not([hidden]) > a", "a[href$='#figure-map']", "a.home"];
 const pages = [];
 frame.addEventListener("load", () => {
@@ -287,38 +287,27 @@ frame.addEventListener("load", () => {
   pages.push([frame.contentWindow.location.pathname.split("/").pop(), page.documentElement.scrollWidth]);
   const link = links.shift();
   if (link) return page.querySelector(link).click();
-  const out = document.createElement("pre");
-  out.id = "probe";
-  out.textContent = JSON.stringify(pages);
-  document.body.append(out);
-});
-frame.src = "index.html";
-</script></body></html>"##;
+  tell(JSON.stringify(pages));
+});"##;
 
 #[test]
 fn the_site_is_walked_by_clicks() {
     let Some(browser) = browser("browser::the_site_is_walked_by_clicks") else { return };
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
     for file in written(|report| site(report, None)) {
-        std::fs::write(path(&file.name), file.text).unwrap();
+        std::fs::write(folder.path().join(&file.name), file.text).unwrap();
     }
     let sheet = crate::common::claim("aot.theorem1").sheet();
     let (title, paper) = (&sheet.title, format!("paper-{}.html", sheet.paper.key));
     for width in WIDTHS {
-        let walk = WALK.replace("WIDTH", &width.to_string()).replace("SEARCHED", title);
-        std::fs::write(path("walk.html"), walk).unwrap();
-        let options = ["--allow-file-access-from-files", "--dump-dom", "--window-size=1500,1000"];
-        let pages = told(show(browser, &path("profile"), &path("walk.html"), &options).stdout);
+        let pages = told(browser, folder.path(), "index.html", width, &WALK.replace("SEARCHED", title), &[]);
         let names = ["index.html", "aot.theorem1.html", &paper, "index.html"];
         assert_eq!(pages, json!(names.map(|name| json!([name, width]))));
     }
 }
 
 /// Explores a page that reloads itself, and writes down what is left of that after its own reload.
-const RELOADED: &str = r##"<!DOCTYPE html><html><head><meta charset="utf-8"></head><body>
-<iframe style="border: 0; height: 900px; width: WIDTHpx"></iframe><script>
-const frame = document.querySelector("iframe");
+const RELOADED: &str = r##"
 const view = () => {
   const page = frame.contentDocument;
   const shown = [...page.querySelectorAll(".claim[id]")].filter((claim) => !claim.hidden).map((claim) => claim.id);
@@ -339,14 +328,8 @@ frame.addEventListener("load", () => {
     frame.contentWindow.scrollTo(0, 400);
   }
   views.push(view());
-  if (views.length < 3) return;
-  const out = document.createElement("pre");
-  out.id = "probe";
-  out.textContent = JSON.stringify(views.slice(0, 3));
-  document.body.append(out);
-});
-frame.src = "live.html";
-</script></body></html>"##;
+  if (views.length >= 3) tell(JSON.stringify(views.slice(0, 3)));
+});"##;
 
 #[test]
 fn a_page_that_reloads_itself_keeps_its_view() {
@@ -364,12 +347,9 @@ fn a_page_that_reloads_itself_keeps_its_view() {
     };
     let live = Live { runs: &[run], every: Some(Duration::from_millis(200)) };
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    std::fs::write(path("live.html"), written(|report| live_html(report, &live))).unwrap();
+    std::fs::write(folder.path().join("live.html"), written(|report| live_html(report, &live))).unwrap();
     for width in WIDTHS {
-        std::fs::write(path("frame.html"), RELOADED.replace("WIDTH", &width.to_string())).unwrap();
-        let options = ["--allow-file-access-from-files", "--dump-dom", "--window-size=1500,1000"];
-        let views = told(show(browser, &path("profile"), &path("frame.html"), &options).stdout);
+        let views = told(browser, folder.path(), "live.html", width, RELOADED, &[]);
         let view = json!({ "shown": ["aot.lemma3", "aot.theorem1"], "open": ["aot.lemma3", "numbers"], "order": "name",
             "top": 400, "wide": width });
         assert_eq!(views, json!([view, view, view]));
@@ -388,7 +368,7 @@ fn the_report_is_drawn() {
         show(browser, &profile, &file, &[screenshot.as_str(), "--window-size=1200,1600"]);
         std::fs::read(picture).unwrap()
     };
-    let report = shot("report.html", &page());
+    let report = shot("report.html", &written(html));
     let blank = shot("blank.html", "<!DOCTYPE html><html><body></body></html>");
     // The size is in bytes 16..24 of a PNG; an empty page of the same size is compressed to almost nothing.
     assert_eq!(&report[16..24], &blank[16..24]);

@@ -95,9 +95,9 @@ fn closed_forms_and_simulation_agree_at_small_sizes() {
             let options =
                 CheckOptions { trials: Some(150), level: 0.999, beyond_hypotheses: true, ..Default::default() };
             let report = check(claim, &set, &options, &Silent).unwrap();
-            let seen = attnlab::stats::binomial(report.trials - report.failures, report.trials, 0.999).unwrap();
-            assert!(seen.high >= 1.0 - computed.failure.high, "{id} {set:?}: {report:#?}");
-            assert!(seen.low <= 1.0 - computed.failure.low, "{id} {set:?}: {report:#?}");
+            let interval = attnlab::stats::binomial(report.trials - report.failures, report.trials, 0.999).unwrap();
+            assert!(interval.high >= 1.0 - computed.failure.high, "{id} {set:?}: {report:#?}");
+            assert!(interval.low <= 1.0 - computed.failure.low, "{id} {set:?}: {report:#?}");
         }
     });
 }
@@ -143,10 +143,10 @@ fn claims_on_arrays_judge_or_refuse_whatever_they_are_given() {
                     let shape = if i == 0 { rows } else { columns };
                     arrays.push(spec.name, ndarray::Array2::from_shape_fn(shape, entry));
                 }
-                if let Ok(found) = OnArrays::judge(claim, &Default::default(), &arrays, true) {
-                    assert!(found.cases() > 0, "{id}");
-                    assert_eq!(found.fails, 0, "{id} is true: {found:?}");
-                    held += found.holds;
+                if let Ok(judgement) = OnArrays::judge(claim, &Default::default(), &arrays, true) {
+                    assert!(judgement.cases() > 0, "{id}");
+                    assert_eq!(judgement.fails, 0, "{id} is true: {judgement:?}");
+                    held += judgement.holds;
                 }
             }
         }

@@ -97,10 +97,10 @@ fn the_gpu_gives_the_cpus_answer() {
         eprintln!("skipped: no adapter");
         return;
     }
-    let here = &json_lines(&with(&["--backend", "cpu", "--json"]))[0];
-    let there = &json_lines(&with(&["--backend", "gpu", "--json"]))[0];
-    assert_eq!(answer(here), answer(there));
-    assert_eq!(there["backend"], adapters[0].name.as_str());
+    let on_cpu = &json_lines(&with(&["--backend", "cpu", "--json"]))[0];
+    let on_gpu = &json_lines(&with(&["--backend", "gpu", "--json"]))[0];
+    assert_eq!(answer(on_cpu), answer(on_gpu));
+    assert_eq!(on_gpu["backend"], adapters[0].name.as_str());
     // Programs on the CPU are used only when asked for.
     let auto = attnlab(&with(&["--json"])).output().unwrap();
     let line: Value = serde_json::from_slice(&auto.stdout).unwrap();

@@ -1,6 +1,7 @@
-//! `list`, `show`, `check` and `eval`: JSON that agrees, results on any number of threads, and no input that panics.
+//! `list`, `show`, `check`, `eval` and `horizon`: JSON that agrees, results on any number of threads, and no input that
+//! panics.
 
-use crate::common::{attnlab, ended, json_lines};
+use crate::common::{attnlab, ended, json_lines, stderr};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::Value;
@@ -85,11 +86,30 @@ fn a_closed_pipe_ends_the_command_quietly() {
     assert!(first.starts_with("{\"claim\""), "{first}");
     drop(stdout);
     let output = ended(child);
-    let error = String::from_utf8_lossy(&output.stderr).to_string();
+    let error = stderr(&output);
     // After a minute a slow machine says how far it is.
     assert!(error.lines().all(|line: &str| line.contains(" of 41 steps, about ")), "{error}");
     // As a program that the signal itself ended; 0 if everything fitted into the pipe before.
     assert!(matches!(output.status.code(), Some(141 | 0)), "{:?}", output.status);
+}
+
+#[test]
+fn horizon_of_one_draw() {
+    let report = |threads| {
+        let args = ["horizon", "--tokens", "1000", "--dim", "200", "--json", "--seed", "3", "--threads", threads];
+        let mut report = json_lines(&args).remove(0);
+        (report["wall_s"], report["gflops"]) = (Value::Null, Value::Null);
+        report
+    };
+    let horizon = report("1");
+    assert_eq!(horizon, report("2"));
+    // N = 1000, K = 2, p = 200, delta at the end of (11): the pattern lasts to theta of about 5.
+    let theta = horizon["theta_crit"].as_f64().unwrap();
+    assert!((3.5..7.0).contains(&theta), "{theta}");
+    let law = horizon["predicted"]["theta"].as_array().unwrap();
+    assert!(law[0].as_f64() < law[1].as_f64() && law[1].as_f64() < law[2].as_f64());
+    assert_eq!(horizon["witness"]["layer"].as_u64(), Some(horizon["exact_updates"].as_u64().unwrap()));
+    assert!(horizon["witness"]["weight"].as_f64().unwrap() > 0.55);
 }
 
 #[test]
@@ -162,7 +182,7 @@ proptest! {
     fn no_input_makes_the_command_panic(args in arguments()) {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let output = attnlab(&args).output().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr).to_string();
+        let error = stderr(&output);
         prop_assert!(matches!(output.status.code(), Some(0..=2)), "{args:?}: {:?} {error}", output.status);
         prop_assert!(!error.contains("panicked"), "{args:?}: {error}");
         // One message when it refuses, none otherwise: on a slow machine too, since one check has no line of progress.

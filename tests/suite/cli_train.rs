@@ -55,7 +55,6 @@ fn a_killed_process_goes_on_to_the_same_bytes() {
     assert_eq!(rows(&killed).lines().count(), 1, "one training of four");
     complete(&killed, "train");
     assert_eq!(rows(&killed), rows(&whole));
-    // Once more: nothing is left to do.
     let (_, said) = complete(&killed, "train");
     assert!(said.contains("0 computed now"), "{said}");
 }

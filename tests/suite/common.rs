@@ -5,6 +5,7 @@ use attnlab::claim::Claim;
 use attnlab::experiment::Entry;
 use serde_json::Value;
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -38,6 +39,17 @@ pub fn output_of(command: &mut assert_cmd::Command) -> io::Result<Output> {
         output.status,
         limit.as_secs()
     )
+}
+
+/// Runs a command of the standard library as [`output_of`] does.
+#[track_caller]
+pub fn complete(command: Command) -> Output {
+    output_of(&mut assert_cmd::Command::from_std(command)).unwrap()
+}
+
+/// Returns what a process wrote on standard error.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// The `attnlab` command, which runs as [`output_of`] says.
@@ -110,6 +122,18 @@ pub fn kill(mut child: Child) {
     assert_eq!(child.wait().unwrap().code(), None, "it had ended before the kill");
 }
 
+/// Sends a process the signal of Ctrl-C.
+#[cfg(unix)]
+pub fn interrupt(child: &Child) {
+    use nix::sys::signal::{Signal, kill};
+    kill(nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+}
+
+/// Returns the number of whole rows in a folder; 0 if it has no file of rows.
+pub fn rows_in(folder: &Path) -> usize {
+    fs::read(folder.join("rows.jsonl")).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count()
+}
+
 #[track_caller]
 fn poll(child: &mut Child, awaited: &str, mut ready: impl FnMut(&mut Child) -> bool) {
     let (limit, started) = (limit(), Instant::now());
@@ -129,7 +153,11 @@ pub fn skipped(test: &str, reason: &str) {
 
 /// Standard output, one JSON object per line.
 pub fn json_lines(args: &[&str]) -> Vec<Value> {
-    let text = String::from_utf8(attnlab(args).output().unwrap().stdout).unwrap();
+    parsed_lines(&String::from_utf8(attnlab(args).output().unwrap().stdout).unwrap())
+}
+
+/// A text with one JSON object per line.
+pub fn parsed_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line: &str| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
 }
 

@@ -1,6 +1,7 @@
 //! The generated documentation is that of the catalogue as it stands: the pages of the claims, the list of
 //! discrepancies, and the README's tables of verdicts. The estimates in those tables are held to a run of
-//! `attnlab reproduce`.
+//! `attnlab reproduce`. The programs in docs/tutorial are those of `examples`, which cargo compiles; `.ci/tutorial` runs
+//! them.
 
 use crate::common::{CATALOGUE, claims, root};
 use crate::rounding::same;
@@ -141,5 +142,38 @@ fn every_failing_print_has_its_discrepancy() {
             }
             assert!(sheet.class.is_some(), "{}: no class", sheet.id);
         }
+    }
+}
+
+const TUTORIAL: &str = "docs/tutorial/4-from-rust.md";
+
+/// The page with every block after `<!-- examples/NAME.rs -->` replaced by that program, and how many there are.
+fn with_programs(page: &str) -> (String, usize) {
+    let (mut text, mut programs) = (String::new(), 0);
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        text += &format!("{line}\n");
+        let name = line.strip_prefix("<!-- examples/");
+        if let Some(name) = name.and_then(|rest| rest.strip_suffix(" -->")) {
+            let program = std::fs::read_to_string(root().join("examples").join(name)).unwrap();
+            text += &format!("```rust\n{program}```\n");
+            // The block that stood there.
+            lines.by_ref().find(|line| *line == "```");
+            programs += 1;
+        }
+    }
+    (text, programs)
+}
+
+#[test]
+fn the_tutorial_shows_the_programs_that_are_compiled() {
+    let path = root().join(TUTORIAL);
+    let stored = std::fs::read_to_string(&path).unwrap();
+    let (current, programs) = with_programs(&stored);
+    assert!(programs > 0, "{TUTORIAL} shows no program");
+    if blessed() {
+        std::fs::write(&path, current).unwrap();
+    } else {
+        assert!(stored == current, "{TUTORIAL} is not current: {ADVICE}");
     }
 }

@@ -1,6 +1,6 @@
 //! A page of runs under way is written anew as rows and curves grow, and ends as the report.
 
-use crate::common::{CATALOGUE, attnlab, ended, experiment, output_of, wait_until};
+use crate::common::{CATALOGUE, attnlab, complete, ended, experiment, stderr, wait_until};
 use attnlab::experiment::{self, RunOptions};
 use attnlab::folder::{Contents, Follower, PageUpdate, STALE_AFTER};
 use attnlab::report::html;
@@ -72,7 +72,7 @@ impl Case {
 }
 
 /// A time by seconds, far from now.
-fn at(seconds: u64) -> SystemTime {
+fn time(seconds: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_secs(7_000_000_000 + seconds)
 }
 
@@ -106,9 +106,9 @@ fn rows_appear_as_they_are_appended_in_pieces_that_cut_them() {
     let (folders, ends, wanted) = (case.folders(), case.ends(), case.wanted());
     let mut follower = Follower::new(&folders, COMMAND, EVERY, &CATALOGUE);
     // No row, not even a file of rows.
-    let first = page(follower.look(at(0)));
+    let first = page(follower.look(time(0)));
     assert!(first.contains(&format!("running: 0 of {wanted} rows")) && first.contains("itself every 7 s"), "{first}");
-    unchanged(follower.look(at(1)));
+    unchanged(follower.look(time(1)));
     // Pieces of lengths without a common measure, of which each cuts a row, and one that ends with a row.
     let cuts = [1, ends[0] - 1, ends[0], ends[1] + 17, ends[wanted / 2] - 3, ends[wanted - 2] + 40];
     let mut from = 0;
@@ -116,14 +116,14 @@ fn rows_appear_as_they_are_appended_in_pieces_that_cut_them() {
         case.append(&case.rows[from..cut]);
         from = cut;
         let before = tree(&folders[0]);
-        let html = page(follower.look(at(10 + 10 * i as u64)));
+        let html = page(follower.look(time(10 + 10 * i as u64)));
         let rows = ends.iter().filter(|end| **end <= cut).count();
         assert!(html.contains(&format!("running: {rows} of {wanted} rows")), "{cut}");
         assert!(html.contains("data-every=\"7\"") && html.contains("location.reload"));
         // What is drawn is marked as incomplete; a figure that needs more rows says so.
         assert!(rows == 0 || html.contains("incomplete: ") || html.contains("Its figures need more rows"), "{cut}");
         assert_eq!(tree(&folders[0]), before, "the follower writes nothing into the folder");
-        unchanged(follower.look(at(11 + 10 * i as u64)));
+        unchanged(follower.look(time(11 + 10 * i as u64)));
     }
     let ended = follower.without_reloads().unwrap().unwrap();
     assert!(!ended.contains("location.reload") && ended.contains("no longer written anew"));
@@ -132,7 +132,7 @@ fn rows_appear_as_they_are_appended_in_pieces_that_cut_them() {
         || html(&Contents::of_folders(&folders, &CATALOGUE, false).unwrap().report(COMMAND, None, &CATALOGUE)).unwrap();
     // The date of a page may change between two of them.
     let before = report();
-    let PageUpdate::Last { html, notes } = follower.look(at(200)).unwrap() else { panic!("the run has ended") };
+    let PageUpdate::Last { html, notes } = follower.look(time(200)).unwrap() else { panic!("the run has ended") };
     assert!(html == before || html == report());
     assert_eq!(notes, [""; 0]);
 }
@@ -148,21 +148,21 @@ fn a_training_has_its_curve_until_its_row_is_there() {
     };
     case.write_curve(0, &curve(12));
     let mut follower = Follower::new(&folders, COMMAND, EVERY, &CATALOGUE);
-    let html = page(follower.look(at(0)));
+    let html = page(follower.look(time(0)));
     assert!(html.contains("running: step 1200 of 3000, 0 of "), "{html}");
     for part in ["Losses of the trainings", "held out", "<td>1200</td><td>3000</td><td>0.2083</td>"] {
         assert!(html.contains(part), "no {part}");
     }
-    unchanged(follower.look(at(1)));
+    unchanged(follower.look(time(1)));
     case.write_curve(0, &curve(13));
-    assert!(page(follower.look(at(2))).contains("running: step 1300 of 3000, 0 of "));
+    assert!(page(follower.look(time(2))).contains("running: step 1300 of 3000, 0 of "));
     // Two trainings; a loss that is not finite is left out.
     case.write_curve(1, r#"{"steps": 3000, "done": [0], "loss": [null]}"#);
-    let html = page(follower.look(at(3)));
+    let html = page(follower.look(time(3)));
     assert!(html.contains("running: 2 trainings, 0 of ") && html.contains("<td>0</td><td>3000</td><td></td>"));
     // Its row is there.
     case.append(&case.rows[..ends[0]]);
-    let html = page(follower.look(at(4)));
+    let html = page(follower.look(time(4)));
     assert!(html.contains("running: step 0 of 3000, 1 of ") && !html.contains("<td>1300</td>"));
 }
 
@@ -173,18 +173,18 @@ fn a_run_without_growth_is_stale_until_it_grows() {
     let mut follower = Follower::new(&folders, COMMAND, EVERY, &CATALOGUE);
     let words = "Nothing new since then";
     // The files were written long before; that is the time which the page tells.
-    let html = page(follower.look(at(0)));
+    let html = page(follower.look(time(0)));
     assert!(html.contains(words) && !html.contains("as of <time datetime=\"2191"), "{html}");
     case.append(&case.rows[..ends[0]]);
-    let html = page(follower.look(at(5)));
+    let html = page(follower.look(time(5)));
     // date -u -d @7000000005
     assert!(!html.contains(words) && html.contains("as of <time datetime=\"2191-10-27T12:26:45Z\">"), "{html}");
-    unchanged(follower.look(at(5 + STALE_AFTER.as_secs() - 1)));
-    let html = page(follower.look(at(5 + STALE_AFTER.as_secs())));
+    unchanged(follower.look(time(5 + STALE_AFTER.as_secs() - 1)));
+    let html = page(follower.look(time(5 + STALE_AFTER.as_secs())));
     assert!(html.contains(words) && html.contains("as of <time datetime=\"2191-10-27T12:26:45Z\">"));
-    unchanged(follower.look(at(9000)));
+    unchanged(follower.look(time(9000)));
     case.append(&case.rows[ends[0]..ends[1]]);
-    assert!(!page(follower.look(at(9001))).contains(words));
+    assert!(!page(follower.look(time(9001))).contains(words));
 }
 
 #[test]
@@ -192,24 +192,25 @@ fn a_file_that_is_replaced_while_it_is_read_is_read_again() {
     let case = Case::new();
     let (folders, ends) = (case.folders(), case.ends());
     let mut follower = Follower::new(&folders, COMMAND, EVERY, &CATALOGUE);
-    page(follower.look(at(0)));
+    page(follower.look(time(0)));
     let rows = case.path("run/rows.jsonl");
     fs::write(&rows, "{}\n").unwrap();
-    unchanged(follower.look(at(1)));
+    unchanged(follower.look(time(1)));
     fs::write(&rows, &case.rows[..ends[0]]).unwrap();
-    assert!(page(follower.look(at(2))).contains("running: 1 of "));
+    assert!(page(follower.look(time(2))).contains("running: 1 of "));
     // What stays broken is refused.
     case.append(b"{}\n");
-    unchanged(follower.look(at(3)));
-    let error = follower.look(at(4)).err().unwrap().to_string();
+    unchanged(follower.look(time(3)));
+    let error = follower.look(time(4)).err().unwrap().to_string();
     assert!(error.contains("rows.jsonl: line 2 is not a row"), "{error}");
 }
 
 #[test]
 fn folders_that_cannot_be_followed_are_refused_at_once() {
     let case = Case::new();
-    let refused =
-        |folders: &[PathBuf]| Follower::new(folders, COMMAND, EVERY, &CATALOGUE).look(at(0)).err().unwrap().to_string();
+    let refused = |folders: &[PathBuf]| {
+        Follower::new(folders, COMMAND, EVERY, &CATALOGUE).look(time(0)).err().unwrap().to_string()
+    };
     let empty = case.path("empty");
     fs::create_dir(&empty).unwrap();
     assert!(refused(&[empty]).contains("no run.json there or below. Give a folder"));
@@ -261,7 +262,7 @@ fn the_command_ends_with_the_report() {
     let output = ended(child);
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     assert_eq!(output.stdout, b"page.html\n");
-    assert!(output_of(&mut assert_cmd::Command::from_std(command(&report, &[]))).unwrap().status.success());
+    assert!(complete(command(&report, &[])).status.success());
     let [followed, report] = [followed, report].map(|folder| fs::read_to_string(folder.join("page.html")).unwrap());
     assert!(followed == report);
 }
@@ -270,8 +271,6 @@ fn the_command_ends_with_the_report() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_a_page_that_stays() {
-    use nix::sys::signal::{self, Signal};
-    use nix::unistd::Pid;
     let case = Case::new();
     let out = case.path("page.html");
     let (run, name) = (case.path("run").display().to_string(), out.display().to_string());
@@ -280,7 +279,7 @@ fn ctrl_c_leaves_a_page_that_stays() {
     let mut child = command.spawn().unwrap();
     let html = || fs::read_to_string(&out).unwrap_or_default();
     wait_until(&mut child, "a page", || html().contains("location.reload"));
-    signal::kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    crate::common::interrupt(&child);
     ended(child);
     assert!(!html().contains("location.reload") && html().contains("running: 0 of "));
 }
@@ -292,7 +291,6 @@ fn seconds_between_two_looks_have_a_range() {
         ("--follow=soon", "follow = soon: must be a number of seconds > 0"),
     ] {
         let output = attnlab(&["report", "run", follow]).output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.code() == Some(2) && told.contains(words), "{told}");
+        assert!(output.status.code() == Some(2) && stderr(&output).contains(words), "{}", stderr(&output));
     }
 }

@@ -1,6 +1,6 @@
 //! Numbers in the pages beside the gallery are those of the pictures' tables.
 
-use std::path::Path;
+use crate::common::root;
 
 /// One line of the table behind a picture.
 #[derive(Clone)]
@@ -19,8 +19,7 @@ fn number(record: &csv::StringRecord, column: usize) -> f64 {
 
 /// The table behind a picture of the gallery.
 fn table(name: &str) -> Vec<Mark> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("plots/{name}.csv"));
-    let mut table = csv::Reader::from_path(path).unwrap();
+    let mut table = csv::Reader::from_path(root().join(format!("plots/{name}.csv"))).unwrap();
     assert_eq!(
         table.headers().unwrap().iter().collect::<Vec<_>>().join(" "),
         "panel title series x_name x y_name y value_name value low high interval"
@@ -53,6 +52,16 @@ fn written(x: f64, digits: usize) -> String {
     format!("{sign}{}", text.strip_prefix('0').unwrap_or(&text))
 }
 
+/// Value and ends of the interval of a mark, as the pages write them.
+fn with_interval(mark: &Mark, digits: usize) -> [String; 3] {
+    [mark.y, mark.low, mark.high].map(|x| written(x, digits))
+}
+
+/// The numbers of some marks, as a list.
+fn listed<'a>(marks: impl IntoIterator<Item = &'a Mark>, digits: usize) -> String {
+    marks.into_iter().map(|m| written(m.y, digits)).collect::<Vec<_>>().join(", ")
+}
+
 /// The least and the largest of some numbers: ".061 to .080".
 fn span(values: impl Iterator<Item = f64>, digits: usize) -> String {
     let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(x), h.max(x)));
@@ -67,8 +76,8 @@ fn count(marks: &[Mark], holds: impl Fn(&Mark) -> bool) -> &'static str {
 
 /// Requires these words in a page, whatever its line breaks.
 fn assert_says(page: &str, words: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
-    let text = std::fs::read_to_string(path).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = std::fs::read_to_string(root().join(page)).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains(words), "{page} must say: {words}");
 }
 
@@ -119,20 +128,17 @@ fn table_1_of_joma_beside_the_printed_one() {
         let trained = series(&fast, panel, "trained").into_iter().map(|m| m.y);
         trained.zip(series(&fast, panel, "as printed").into_iter().map(|m| m.y)).collect()
     };
-    let listed = |panel: &str, of: fn(&(f64, f64)) -> f64| {
-        let words: Vec<String> = pairs(panel).iter().map(|p| written(of(p), 2)).collect();
-        words.join(", ")
-    };
+    let scores = |panel: &str, name: &str| listed(&series(&fast, panel, name), 2);
     let lower = |panel: &str| pairs(panel).into_iter().map(|(t, p)| p - t).filter(|x| *x > 0.0).collect::<Vec<_>>();
     assert_eq!((lower("a").len(), lower("b").len()), (4, 3));
     let words = format!(
         "In layer 0 they are {} where the table has {}, in the order of the picture, lower by {} in all four cells; in \
          layer 1 they are {} where it has {}, lower by {} in three cells and higher in the fourth",
-        listed("a", |p| p.0),
-        listed("a", |p| p.1),
+        scores("a", "trained"),
+        scores("a", "as printed"),
         span(lower("a").into_iter(), 2),
-        listed("b", |p| p.0),
-        listed("b", |p| p.1),
+        scores("b", "trained"),
+        scores("b", "as printed"),
         span(lower("b").into_iter(), 2),
     );
     assert_says(JOMA, &words);
@@ -141,13 +147,9 @@ fn table_1_of_joma_beside_the_printed_one() {
 #[test]
 fn further_controls_of_table_1() {
     let marks = series(&table("joma_table1_controls"), "f", "units of block 1");
-    let list: Vec<String> = marks.iter().map(|m| written(m.y, 2)).collect();
-    let above = count(&marks, |m| m.low > 0.0);
-    let words = format!(
-        "changes at width 128 and 3 seeds by {} in the four cells, with the interval above 0 in {above}",
-        list.join(", ")
-    );
-    assert_says(JOMA, &words);
+    let (list, above) = (listed(&marks, 2), count(&marks, |m| m.low > 0.0));
+    let words = "in the four cells, with the interval above 0 in";
+    assert_says(JOMA, &format!("changes at width 128 and 3 seeds by {list} {words} {above}"));
 }
 
 #[test]
@@ -155,13 +157,11 @@ fn gains_on_noisy_trees() {
     let marks = table("joma_latents");
     // Bottom latents, then top latents; ρ = .8, then .95.
     let gains = [series(&marks, "c", "gain"), series(&marks, "d", "gain")].concat();
-    let words: Vec<String> = gains
-        .iter()
-        .map(|m| {
-            let [y, low, high] = [m.y, m.low, m.high].map(|x| written(x, 3));
-            format!("{y} ({low} to {high})")
-        })
-        .collect();
+    let with_interval = |m| {
+        let [y, low, high] = with_interval(m, 3);
+        format!("{y} ({low} to {high})")
+    };
+    let words: Vec<String> = gains.iter().map(with_interval).collect();
     assert_says(
         JOMA,
         &format!(
@@ -185,11 +185,11 @@ fn trainings(mark: &Mark, of: f64) -> String {
 fn shares_of_trainings_on_text() {
     // Layer 1 of 1, layers 1 and 2 of 2.
     let marks = table("joma_text");
-    let one = series(&marks, "c", "1 at 0.001");
-    let two = series(&marks, "c", "2 at 0.001");
-    assert_says(JOMA, &format!("one layer does so in {}", trainings(&one[0], 3.0)));
-    assert_says(JOMA, &format!("the lower one shows it in {}", trainings(&two[0], 3.0)));
-    assert_says(JOMA, &format!("the paper has it, in {}", trainings(&two[1], 3.0)));
+    let one_layer = series(&marks, "c", "1 at 0.001");
+    let two_layers = series(&marks, "c", "2 at 0.001");
+    assert_says(JOMA, &format!("one layer does so in {}", trainings(&one_layer[0], 3.0)));
+    assert_says(JOMA, &format!("the lower one shows it in {}", trainings(&two_layers[0], 3.0)));
+    assert_says(JOMA, &format!("the paper has it, in {}", trainings(&two_layers[1], 3.0)));
     let controls = table("joma_text_controls");
     for (label, words) in [
         ("attention frozen", "never trained do not, in"),
@@ -200,9 +200,8 @@ fn shares_of_trainings_on_text() {
         assert_says(JOMA, &format!("{words} {}", trainings(&series(&controls, "d", label)[0], 3.0)));
     }
     let difference = &series(&controls, "f", "difference")[0];
-    let [y, low, high] = [difference.y, difference.low, difference.high].map(|x| written(x, 2));
-    let words = format!("the rate differs by {y} nats ({low} to {high}, paired by seed)");
-    assert_says(JOMA, &words);
+    let [y, low, high] = with_interval(difference, 2);
+    assert_says(JOMA, &format!("the rate differs by {y} nats ({low} to {high}, paired by seed)"));
 
     let places = table("joma_text_positions");
     let last = |name: &str| series(&places, "a", name).last().unwrap().y;
@@ -218,12 +217,13 @@ fn shares_of_trainings_on_text() {
 fn entropy_while_a_text_is_learnt() {
     let controls = table("joma_text_controls");
     // Ticks: 1 as trained, 2 attention frozen, 3 linear units, 4 shuffled text.
-    let at = |what: &str, tick: f64| series(&controls, "c", what).iter().find(|m| (m.x - tick).abs() < 0.3).unwrap().y;
+    let change =
+        |what: &str, tick: f64| series(&controls, "c", what).iter().find(|m| (m.x - tick).abs() < 0.3).unwrap().y;
     let least = 0.1;
     for what in ["drop", "rebound"] {
-        assert!(at(what, 1.0) > least && at(what, 3.0) > least, "{what}");
-        assert!(at(what, 2.0) < least, "{what} without training of queries and keys");
-        let share = at(what, 4.0) / at(what, 1.0);
+        assert!(change(what, 1.0) > least && change(what, 3.0) > least, "{what}");
+        assert!(change(what, 2.0) < least, "{what} without training of queries and keys");
+        let share = change(what, 4.0) / change(what, 1.0);
         assert!((0.35..0.65).contains(&share), "about half of the {what}: {share}");
     }
 
@@ -246,12 +246,12 @@ fn order_of_association() {
         }
         // Linear nodes, the third, show what the layer shows.
         assert!(points[3].low * points[3].high > 0.0 && points[3].y * first.y > 0.0);
-        (written(first.y, 2), written(first.low, 2), written(first.high, 2))
+        with_interval(first, 2)
     };
-    let (value, low, high) = correlation("label: parent");
+    let [value, low, high] = correlation("label: parent");
     let words = format!("rank correlation {value} after a tenth of it, with a 95 % interval from {low} to {high}");
     assert_says(JOMA, &words);
-    let (value, low, high) = correlation("label: class");
+    let [value, low, high] = correlation("label: class");
     assert_says(JOMA, &format!("{value} (from {low} to {high})"));
     let linear = ["label: parent", "label: class"].map(|label| written(series(&marks, "d", label)[3].y, 2));
     assert_says(JOMA, &format!("linear nodes show the same order ({}, {})", linear[0], linear[1]));
@@ -260,8 +260,7 @@ fn order_of_association() {
         [("parent", "with the parent as label, where they are"), ("class", "with the class as label they are")]
     {
         let means = series(&marks, "f", &format!("label: {label}"));
-        let list: Vec<String> = means.iter().rev().map(|m| written(m.y, 2)).collect();
-        assert_says(JOMA, &format!("{words} {} for H = 1 to 4", list.join(", ")));
+        assert_says(JOMA, &format!("{words} {} for H = 1 to 4", listed(means.iter().rev(), 2)));
     }
     // Of the bands of panel (a) after a tenth of training only that of H = 1 is apart.
     let early = |height: u32| {

@@ -3,7 +3,7 @@
 //! The files are those that `run.json` lists, so that a new kind of input is tried too. That the list is complete is the
 //! matter of `layering.rs` (no file is opened elsewhere) and of the names that a command must list here.
 
-use crate::common::attnlab;
+use crate::common::{attnlab, root, stderr};
 use attnlab::run::store::Manifest;
 use attnlab_core::input::{ABSENT, Input};
 use attnlab_core::rng::hash;
@@ -36,7 +36,7 @@ impl Case {
         let out = self.out().display().to_string();
         let words = self.words.iter().map(String::as_str).chain(["--out", &out]).chain(more.iter().copied());
         let output = attnlab(&words.collect::<Vec<_>>()).output().unwrap();
-        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        (output.status.code(), stderr(&output))
     }
 
     fn rows(&self) -> Vec<u8> {
@@ -104,7 +104,7 @@ impl Case {
 }
 
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/networks/tests/data").join(name)
+    root().join("crates/networks/tests/data").join(name)
 }
 
 fn copy(from: &str, to: &Path) {
@@ -155,7 +155,6 @@ fn inspection() -> Case {
     Case::new(draw(), &words, &["z.npy", "u0.npy", "u1.npy", "y.npy"])
 }
 
-/// `inspect` of one network and of two.
 fn inspections_of_networks() -> [Case; 2] {
     let sizes = ["--text", "@text.txt", "--tokens", "96", "--window", "24", "--no-controls"];
     let listed = &["net/config.json", "net/model.safetensors", "net/tokenizer.json", "text.txt"];
@@ -191,7 +190,6 @@ fn weights() -> [Case; 2] {
     [tied, Case::new(folder, &["weights", "@steps"], &["step1/model.safetensors", "step2/model.safetensors"])]
 }
 
-/// An experiment on a folder of texts.
 fn experiment_on_a_text() -> Case {
     let folder = tempfile::tempdir().unwrap();
     let words: Vec<String> = (0..3000).map(|i| format!("w{}", (i * i) % 17)).collect();
@@ -207,7 +205,6 @@ fn experiment_on_a_text() -> Case {
 
 const SETTINGS: &str = "trials = 2\ntokens = [40, 80]\ndim = 16\nnoise = [0.1, 0.2]\n";
 
-/// An experiment with a file of settings.
 fn experiment_with_settings() -> Case {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("mine.toml"), SETTINGS).unwrap();
@@ -281,10 +278,9 @@ fn a_random_byte_of_a_random_input_counts() {
 /// Trainings on files: documents with a tokenizer, and images with labels.
 #[cfg(feature = "train")]
 fn trainings() -> [Case; 2] {
-    let with_sets = |words: &[&str], sets: &[&str]| {
-        let sets = sets.iter().flat_map(|set| ["--set".to_string(), set.to_string()]);
-        words.iter().map(|word| word.to_string()).chain(sets).collect::<Vec<String>>()
-    };
+    fn with_sets<'a>(words: [&'a str; 3], sets: &[&[&'a str]]) -> Vec<&'a str> {
+        words.into_iter().chain(sets.concat().into_iter().flat_map(|set| ["--set", set])).collect()
+    }
     let plan = ["plan.steps=6", "plan.batch=8", "plan.report_every=3", "plan.checkpoint_every=3"];
     let sizes = ["layers=1", "width=16", "heads=2", "sigma=0.25"];
 
@@ -293,8 +289,7 @@ fn trainings() -> [Case; 2] {
     // The letter z ends a document.
     let of_text = ["text=@documents.txt", "tokenizer=@net", "end_of_text=z", "vocabulary=64", "context=12"];
     let more = ["networks=[\"gpt2\"]", "evaluation.sequences=40", "evaluation.activations=4"];
-    let words = with_sets(&["train", "language", "--quick"], &[&of_text[..], &more, &plan, &sizes].concat());
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let words = with_sets(["train", "language", "--quick"], &[&of_text, &more, &plan, &sizes]);
     let language = Case::new(folder, &words, &["documents.txt", "net/tokenizer.json"]);
 
     let folder = tempfile::tempdir().unwrap();
@@ -305,8 +300,7 @@ fn trainings() -> [Case; 2] {
     attnlab::npy::write(&attnlab::ndarray::Array1::from_shape_fn(40, label), create("labels.npy")).unwrap();
     let of_images = ["images=@images.npy", "validation=0.2", "side=16", "patch=4", "maps.judged=6", "maps.images=1"];
     let more = ["networks=[\"aot-v\",\"neighbours\"]"];
-    let words = with_sets(&["train", "vision", "--quick"], &[&of_images[..], &more, &plan, &sizes].concat());
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let words = with_sets(["train", "vision", "--quick"], &[&of_images, &more, &plan, &sizes]);
     [language, Case::new(folder, &words, &["images.npy", "labels.npy"])]
 }
 
@@ -327,8 +321,7 @@ fn a_file_of_settings_counts_where_it_is_given() {
     fs::write(&file, SETTINGS.replace("16", "17")).unwrap();
     case.is_refused("dim = 16", "dim = 17");
     let sets = ["trials=2", "tokens=[40,80]", "dim=16", "noise=[0.1,0.2]"].iter().flat_map(|set| ["--set", set]);
-    let words: Vec<&str> = ["run", "theorem1_horizon"].into_iter().chain(sets).collect();
-    let words = words.into_iter().map(String::from).collect();
+    let words = ["run", "theorem1_horizon"].into_iter().chain(sets).map(String::from).collect();
     Case { words, ..case }.succeeds();
 }
 
@@ -401,11 +394,11 @@ fn merged_shards_list_the_inputs() {
         let (status, error) = case.run(&["--shard", shard]);
         assert_eq!(status, Some(0), "{error}");
     }
-    let all = case.folder.path().join("all").display().to_string();
-    let merged = attnlab(&["merge", &case.out().display().to_string(), "--out", &all]).output().unwrap();
-    assert_eq!(merged.status.code(), Some(0), "{}", String::from_utf8_lossy(&merged.stderr));
-    assert_eq!(fs::read(Path::new(&all).join(Manifest::FILE)).unwrap(), whole);
-    assert_eq!(fs::read(Path::new(&all).join("rows.jsonl")).unwrap(), rows);
+    let out_of_all = case.folder.path().join("all").display().to_string();
+    let merged = attnlab(&["merge", &case.out().display().to_string(), "--out", &out_of_all]).output().unwrap();
+    assert_eq!(merged.status.code(), Some(0), "{}", stderr(&merged));
+    assert_eq!(fs::read(Path::new(&out_of_all).join(Manifest::FILE)).unwrap(), whole);
+    assert_eq!(fs::read(Path::new(&out_of_all).join("rows.jsonl")).unwrap(), rows);
 }
 
 /// Files that a trial opens are listed before its row is written; a kill after it leaves them in the list.

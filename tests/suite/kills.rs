@@ -1,6 +1,6 @@
 //! Kills at every kind of point that a command reaches change nothing.
 
-use crate::common::{attnlab, kill, paused, small_snr};
+use crate::common::{attnlab, kill, paused, rows_in, small_snr, stderr};
 use attnlab::run::pause;
 use std::fs;
 use std::path::Path;
@@ -47,18 +47,12 @@ fn victims(folder: &Path) -> Vec<Victim> {
     ]
 }
 
-/// Starts the command with a point at which it waits, and kills it when it has come there.
-#[track_caller]
-fn killed(victim: &Victim, variable: &str, number: usize, reached: impl Fn() -> bool) {
-    kill(paused(&victim.arguments, variable, number, reached));
-}
-
 /// Runs the command to its end and returns its files; the verdicts of `reproduce` without the seconds that they took.
 #[track_caller]
 fn completed(victim: &Victim) -> Vec<Vec<u8>> {
     let arguments: Vec<&str> = victim.arguments.iter().map(String::as_str).collect();
     let output = attnlab(&arguments).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
     victim.files.iter().map(|name| without_time(&fs::read(Path::new(&victim.out).join(name)).unwrap())).collect()
 }
 
@@ -81,12 +75,12 @@ fn kills_change_nothing() {
         let out = Path::new(&victim.out);
         let whole = completed(&victim);
         fs::remove_dir_all(out).unwrap();
-        let count = || {
-            let bytes = fs::read(out.join("rows.jsonl"));
-            bytes.map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count())
+        // Starts the command with a point at which it waits, and kills it when it has come there.
+        let killed = |variable, number, reached: &dyn Fn() -> bool| {
+            kill(paused(&victim.arguments, variable, number, reached));
         };
         for rows in victim.rows {
-            killed(&victim, pause::AFTER_ROWS, *rows, || count().is_ok_and(|there| there == *rows));
+            killed(pause::AFTER_ROWS, *rows, &|| out.join("rows.jsonl").exists() && rows_in(out) == *rows);
         }
         if victim.replaces {
             let beside = || -> Vec<_> {
@@ -100,15 +94,16 @@ fn kills_change_nothing() {
                 let rows: String = text.lines().rev().map(|line| format!("{line}\n")).collect();
                 fs::write(out.join("rows.jsonl"), rows).unwrap();
             }
-            killed(&victim, pause::AFTER_REPLACEMENTS, 0, || !beside().is_empty());
+            let replaced_and_killed = || killed(pause::AFTER_REPLACEMENTS, 0, &|| !beside().is_empty());
+            replaced_and_killed();
             // What a kill leaves behind is found, and named before it is deleted.
             let repair = |more: &[&str]| attnlab(&[&["repair", &victim.out], more].concat()).output().unwrap();
-            let found = String::from_utf8(repair(&[]).stdout).unwrap();
-            assert!(found.contains(&beside()[0]) && found.contains("left by a killed process"), "{found}");
+            let listed = String::from_utf8(repair(&[]).stdout).unwrap();
+            assert!(listed.contains(&beside()[0]) && listed.contains("left by a killed process"), "{listed}");
             assert!(repair(&["--apply"]).status.success());
             assert!(beside().is_empty());
             // The run itself, which has the folder, deletes it too.
-            killed(&victim, pause::AFTER_REPLACEMENTS, 0, || !beside().is_empty());
+            replaced_and_killed();
             completed(&victim);
             assert!(beside().is_empty());
         }

@@ -1,7 +1,7 @@
 //! Dependencies run one way: between crates, as their manifests say, and between the modules of a crate,
 //! as the paths in its sources say. The last test proves that a violation is noticed.
 
-use crate::common::CATALOGUE;
+use crate::common::{CATALOGUE, root};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,8 +77,7 @@ const NEVER_DRAWS: &[&str] = &[
 
 #[test]
 fn crates_depend_one_way() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let of_crates = CRATES.iter().flat_map(|(folder, allowed)| manifest_violations(&root.join(folder), allowed));
+    let of_crates = CRATES.iter().flat_map(|(folder, allowed)| manifest_violations(&root().join(folder), allowed));
     let of_rooms = rooms().into_iter().flat_map(|room| manifest_violations(&room, BELOW_ROOMS));
     let problems: Vec<String> = of_crates.chain(of_rooms).collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
@@ -86,13 +85,11 @@ fn crates_depend_one_way() {
 
 #[test]
 fn modules_depend_one_way() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut problems = vec![];
     for (folder, order) in MODULES {
-        let (source, order) = (root.join(folder).join("src"), order.split(' ').collect::<Vec<_>>());
+        let (source, order) = (root().join(folder).join("src"), order.split(' ').collect::<Vec<_>>());
         for path in sources(&source) {
-            let text = fs::read_to_string(&path).unwrap();
-            let violations = module_violations(path.strip_prefix(&source).unwrap(), &code_of(&text), &order);
+            let violations = module_violations(path.strip_prefix(&source).unwrap(), &code_of(&path), &order);
             problems.extend(violations.into_iter().map(|p| format!("{folder}/src/{p}")));
         }
     }
@@ -101,34 +98,28 @@ fn modules_depend_one_way() {
 
 #[test]
 fn what_must_not_draw_does_not() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let theories = rooms().into_iter().map(|room| room.join("src/theory"));
-    for place in NEVER_DRAWS.iter().map(|place| root.join(place)).chain(theories) {
+    for place in NEVER_DRAWS.iter().map(|place| root().join(place)).chain(theories) {
         assert!(place.exists(), "{} is gone: mend the list", place.display());
         for path in sources(&place) {
-            assert!(!draws(&code_of(&fs::read_to_string(&path).unwrap())), "{} never draws", path.display());
+            assert!(!draws(&code_of(&path)), "{} never draws", path.display());
         }
     }
 }
 
 #[test]
 fn generators_are_made_in_one_place() {
-    for path in all_sources() {
-        if path.ends_with("crates/core/src/rng.rs") {
-            continue;
-        }
-        let code = code_of(&fs::read_to_string(&path).unwrap());
-        assert!(!makes_generators(&code), "{}: generators are made in rng.rs", path.display());
+    for path in all_sources().iter().filter(|path| !path.ends_with("crates/core/src/rng.rs")) {
+        assert!(!makes_generators(&code_of(path)), "{}: generators are made in rng.rs", path.display());
     }
 }
 
 #[test]
 fn input_files_are_opened_in_one_place() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readers = ["crates/networks", "crates/images"].map(|folder| root.join(folder));
+    let readers = ["crates/networks", "crates/images"].map(|folder| root().join(folder));
     for path in all_sources() {
-        let code = code_of(&fs::read_to_string(&path).unwrap());
-        let excused = |list: &[(&str, &str)]| list.iter().any(|(place, _)| path.starts_with(root.join(place)));
+        let code = code_of(&path);
+        let excused = |list: &[(&str, &str)]| list.iter().any(|(place, _)| path.starts_with(root().join(place)));
         assert!(
             !opens_files(&code) || excused(OPEN_FILES),
             "{}: open input files with attnlab_core::input::open, read or read_settings; or give the reason in OPEN_FILES",
@@ -142,24 +133,17 @@ fn input_files_are_opened_in_one_place() {
         );
     }
     for (place, _) in OPEN_FILES.iter().chain(LOOK_FOR_FILES) {
-        let code: Vec<String> =
-            sources(&root.join(place)).iter().map(|p| code_of(&fs::read_to_string(p).unwrap())).collect();
-        assert!(code.iter().any(|c| opens_files(c) || looks_for_files(c)), "{place} opens nothing: mend the list");
+        let mut code = sources(&root().join(place)).into_iter().map(|path| code_of(&path));
+        assert!(code.any(|c| opens_files(&c) || looks_for_files(&c)), "{place} opens nothing: mend the list");
     }
 }
 
-/// The laboratory and the command line know no paper by name.
 #[test]
 fn the_laboratory_names_no_paper() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let lab = sources(&root.join("crates/lab/src"));
-    for path in lab.iter().chain(&sources(&root.join("src/cli"))) {
+    let sources = ["crates/lab/src", "src/cli"].into_iter().flat_map(|folder| sources(&root().join(folder)));
+    for path in sources.filter(|path| !path.ends_with("sweep/keys.rs")) {
         // Examples of help texts name claims that users find in every build of ours.
-        let code = without_examples(&code_of(&fs::read_to_string(path).unwrap()));
-        if path.ends_with("sweep/keys.rs") {
-            continue;
-        }
-        let named = named_papers(&code);
+        let named = named_papers(&without_examples(&code_of(&path)));
         assert!(named.is_empty(), "{}: {named:?}", path.display());
     }
 }
@@ -192,11 +176,8 @@ fn a_violation_is_noticed() {
 }
 
 fn rooms() -> Vec<PathBuf> {
-    let mut rooms: Vec<_> = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/papers"))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.join("Cargo.toml").exists())
-        .collect();
+    let papers = fs::read_dir(root().join("crates/papers")).unwrap().map(|entry| entry.unwrap().path());
+    let mut rooms: Vec<_> = papers.filter(|path| path.join("Cargo.toml").exists()).collect();
     rooms.sort();
     assert!(rooms.len() >= 4);
     rooms
@@ -219,11 +200,8 @@ fn crates_of(manifest: &str) -> BTreeSet<String> {
 
 /// Every `.rs` file of the repository's own crates.
 fn all_sources() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folders = CRATES.iter().map(|(folder, _)| root.join(folder)).chain(rooms());
-    let mut paths: Vec<_> = folders.flat_map(|f| sources(&f.join("src"))).collect();
-    paths.extend(sources(&root.join("src")));
-    paths
+    let crates = CRATES.iter().map(|(folder, _)| root().join(folder)).chain(rooms()).chain([root().to_path_buf()]);
+    crates.flat_map(|folder| sources(&folder.join("src"))).collect()
 }
 
 /// Every `.rs` file at or below a place.
@@ -314,8 +292,9 @@ fn named_papers(code: &str) -> Vec<String> {
     names.into_iter().filter(named).collect()
 }
 
-/// The text without comments, and without the tests at its end: they may use what they like.
-fn code_of(text: &str) -> String {
+/// The text of a file without comments, and without the tests at its end: they may use what they like.
+fn code_of(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
     // A module of tests in a file of its own is declared above other code.
     let is_whole =
         |(start, marker): &(usize, &str)| text[start + marker.len()..].lines().next().is_some_and(|l| l.ends_with('{'));

@@ -10,7 +10,6 @@ mod browser;
 mod claims;
 mod cli_backend;
 mod cli_check;
-mod cli_horizon;
 #[cfg(feature = "train")]
 mod cli_train;
 mod cli_unroll;
@@ -23,7 +22,6 @@ mod kills;
 mod layering;
 mod report;
 mod rows;
-mod stop;
 mod sweep;
 mod sweep_cells;
 mod sweep_maps;
@@ -31,4 +29,3 @@ mod top_up;
 #[cfg(unix)]
 mod transcripts;
 mod trust;
-mod tutorial;

@@ -30,20 +30,19 @@ fn run(experiment: &dyn Experiment, out: &Path, seed: u64) -> attnlab::Result<Ve
 fn rows_do_not_depend_on_threads_kills_or_order() {
     for id in ["snr_per_layer", "theorem1_horizon"] {
         let experiment = small(id);
-        let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        with_threads(1, || run(&*experiment, one.path(), 3)).unwrap();
-        with_threads(2, || run(&*experiment, two.path(), 3)).unwrap();
+        let (serial, parallel) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        with_threads(1, || run(&*experiment, serial.path(), 3)).unwrap();
+        with_threads(2, || run(&*experiment, parallel.path(), 3)).unwrap();
         let file = |folder: &Path| fs::read(folder.join("rows.jsonl")).unwrap();
-        let whole = file(one.path());
-        assert_eq!(whole, file(two.path()), "{id}: 1 and 2 threads");
+        let whole = file(serial.path());
+        assert_eq!(whole, file(parallel.path()), "{id}: 1 and 2 threads");
 
         // Killed anywhere, in the middle of a line too.
         for cut in [0, 1, whole.len() / 3, whole.len() / 2, whole.len() - 1] {
-            fs::write(two.path().join("rows.jsonl"), &whole[..cut]).unwrap();
-            run(&*experiment, two.path(), 3).unwrap();
-            assert_eq!(whole, file(two.path()), "{id}: resumed after {cut} bytes");
+            fs::write(parallel.path().join("rows.jsonl"), &whole[..cut]).unwrap();
+            run(&*experiment, parallel.path(), 3).unwrap();
+            assert_eq!(whole, file(parallel.path()), "{id}: resumed after {cut} bytes");
         }
-        // Another seed gives other rows.
         let other = tempfile::tempdir().unwrap();
         run(&*experiment, other.path(), 4).unwrap();
         assert_ne!(whole, file(other.path()));
@@ -118,7 +117,6 @@ fn rows_of_another_run_are_refused_and_kept() {
     assert!(settings.contains("dim = 16") && settings.contains("dim = 17"), "{settings}");
     assert_eq!(before, fs::read(folder.path().join("rows.jsonl")).unwrap());
 
-    // --force replaces them.
     let options = RunOptions { seed: 1, force: true, ..RunOptions::default() };
     let report = experiment::run(&*experiment, folder.path(), &options, &Silent).unwrap();
     assert!(report.resumed == 0 && report.rows.iter().all(|r| r.seed == 1));

@@ -1,7 +1,10 @@
-//! Sweeps give the same rows to the bit whatever the shards, threads, kills and full disks.
+//! Sweeps give the same rows to the bit whatever the shards, threads, kills and full disks; endless trials are stopped by
+//! Ctrl-C and at the time limit.
 
-use crate::common::{CATALOGUE, attnlab, ended, kill, output_of, skipped, wait_until};
-use crate::sweeps::{MAP, files, parse, run, stopping, with_threads};
+use crate::common::{CATALOGUE, attnlab, complete, kill, rows_in, stderr, wait_until};
+#[cfg(unix)]
+use crate::common::{ended, interrupt, skipped};
+use crate::sweeps::{MAP, command, files, parse, run, stopping, with_threads};
 use attnlab::experiment::{self, RunOptions};
 use attnlab::rng::Streams;
 use attnlab::run::grid::GridOptions;
@@ -11,7 +14,7 @@ use attnlab::sweep::{self, MergeOptions, merge};
 use rand::RngExt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command};
 
 #[test]
 fn shards_and_threads_change_nothing() {
@@ -44,60 +47,46 @@ fn an_experiment_is_sharded_and_merged_in_the_same_way() {
     let set = "trials = 3\ntokens = [40, 80]\ndim = 16\nnoise = [0.1, 0.2]";
     let small = entry.configure(false, None, &set.parse().unwrap()).unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let run = |name: &str, shard| {
-        let options = RunOptions { shard, ..RunOptions::default() };
+    let run = |name: &str, seed, shard| {
         let out = folder.path().join(name);
-        experiment::run(&*small, &out, &options, &Silent).unwrap();
+        experiment::run(&*small, &out, &RunOptions { seed, shard, ..RunOptions::default() }, &Silent).unwrap();
         out
     };
-    let whole = fs::read(run("whole", Shard::WHOLE).join("rows.jsonl")).unwrap();
-    let parts: Vec<PathBuf> = (0..3).map(|index| run(&format!("part{index}"), Shard { index, count: 3 })).collect();
+    let whole = fs::read(run("whole", 0, Shard::WHOLE).join("rows.jsonl")).unwrap();
+    let parts: Vec<PathBuf> = (0..3).map(|index| run(&format!("part{index}"), 0, Shard { index, count: 3 })).collect();
     let merged = folder.path().join("merged");
     merge(&parts, &CATALOGUE, &merged, MergeOptions::default()).unwrap();
     assert_eq!(whole, fs::read(merged.join("rows.jsonl")).unwrap());
     // Figures are drawn from the merged folder as from any other.
-    let (rows, plots) = (merged.display().to_string(), folder.path().join("plots"));
-    let plots = plots.display().to_string();
+    let [rows, plots] = [merged.clone(), folder.path().join("plots")].map(|path| path.display().to_string());
     let args = ["figure", "theorem1_horizon", "--rows", &rows, "--out", &plots];
     assert_eq!(attnlab(&args).output().unwrap().status.code(), Some(0));
 
-    // A shard is missing, or is one of another run.
-    let error =
-        merge(&parts[..2], &CATALOGUE, &folder.path().join("no"), MergeOptions::default()).err().unwrap().to_string();
+    let refused = |parts: &[PathBuf], out: &Path| {
+        merge(parts, &CATALOGUE, out, MergeOptions::default()).err().unwrap().to_string()
+    };
+    let nowhere = folder.path().join("no");
+    let error = refused(&parts[..2], &nowhere);
     assert!(error.contains("4 trials are missing"), "{error}");
-    assert!(!folder.path().join("no").exists());
-    let other = folder.path().join("other");
-    let seed = RunOptions { seed: 1, ..RunOptions::default() };
-    experiment::run(&*small, &other, &seed, &Silent).unwrap();
-    let mixed = [parts[0].clone(), other];
-    let error = merge(&mixed, &CATALOGUE, &merged, MergeOptions::default()).err().unwrap().to_string();
+    assert!(!nowhere.exists());
+    let error = refused(&[parts[0].clone(), run("other", 1, Shard::WHOLE)], &merged);
     assert!(error.contains("seed = 0") && error.contains("seed = 1"), "{error}");
-}
-
-/// Writes a sweep file and gives the command that runs it.
-fn command(folder: &Path, text: &str, out: &str) -> Command {
-    let file = folder.join("map.toml");
-    fs::write(&file, text).unwrap();
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
-    command.args(["sweep", "--threads", "2"]).arg(file);
-    command.arg("--out").arg(folder.join(out));
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
-    command
-}
-
-#[track_caller]
-fn complete(command: Command) -> Output {
-    output_of(&mut assert_cmd::Command::from_std(command)).unwrap()
 }
 
 /// Starts a sweep into the folder `out`, and returns when its file has exactly so many rows. The process then waits for
 /// a signal.
 fn paused(mut command: Command, out: &Path, rows: u64) -> Child {
     let mut child = command.env(pause::AFTER_ROWS, rows.to_string()).spawn().unwrap();
-    let written =
-        || fs::read(out.join("rows.jsonl")).unwrap_or_default().iter().filter(|byte| **byte == b'\n').count() as u64;
-    wait_until(&mut child, &format!("{rows} rows"), || written() == rows);
+    wait_until(&mut child, &format!("{rows} rows"), || rows_in(out) as u64 == rows);
     child
+}
+
+/// Runs a command to its end, on top of the rows that are there.
+#[track_caller]
+fn assert_goes_on(command: Command) {
+    let output = complete(command);
+    let error = stderr(&output);
+    assert!(output.status.success() && error.contains("trials were there already"), "{error}");
 }
 
 #[test]
@@ -112,12 +101,10 @@ fn killed_five_times_at_random_points() {
         points.sort_unstable();
         let out = folder.path().join("killed");
         for rows in points {
-            kill(paused(command(folder.path(), &text, "killed"), &out, rows));
+            kill(paused(command(folder.path(), &text, "2", "killed"), &out, rows));
             assert_eq!(read(&out).unwrap().rows.len() as u64, rows);
         }
-        let last = complete(command(folder.path(), &text, "killed"));
-        let told = String::from_utf8_lossy(&last.stderr).to_string();
-        assert!(last.status.success() && told.contains("trials were there already"), "{told}");
+        assert_goes_on(command(folder.path(), &text, "2", "killed"));
         assert_eq!(whole, files(&out), "{name}");
     }
 }
@@ -125,15 +112,13 @@ fn killed_five_times_at_random_points() {
 #[cfg(unix)]
 #[test]
 fn ctrl_c_keeps_the_rows_and_says_how_to_go_on() {
-    use nix::sys::signal::{self, Signal};
-    use nix::unistd::Pid;
     let folder = tempfile::tempdir().unwrap();
     let text = MAP.replace("trials = 12", "trials = 200");
     let out = folder.path().join("out");
-    let child = paused(command(folder.path(), &text, "out"), &out, 20);
-    signal::kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGINT).unwrap();
+    let child = paused(command(folder.path(), &text, "2", "out"), &out, 20);
+    interrupt(&child);
     let output = ended(child);
-    let told = String::from_utf8_lossy(&output.stderr).to_string();
+    let told = stderr(&output);
     assert_eq!(output.status.code(), Some(130), "{told}");
     assert!(told.contains("give the same command again"), "{told}");
     let stored = read(&out).unwrap();
@@ -200,8 +185,9 @@ fn a_full_disk_loses_no_finished_row() {
     run(&text, &folder.path().join("whole"), Shard::WHOLE);
     let whole = files(&folder.path().join("whole"));
     assert!(whole[0].len() > 65_536, "{} bytes would fit", whole[0].len());
-    let full = complete(command(folder.path(), &text, "disk/out"));
-    let told = String::from_utf8_lossy(&full.stderr).to_string();
+    let sweep = || command(folder.path(), &text, "2", "disk/out");
+    let full = complete(sweep());
+    let told = stderr(&full);
     assert_eq!(full.status.code(), Some(2), "{told}");
     let advice = "The rows so far are kept: make room and give the same command again";
     assert!(told.contains(advice) && told.contains("rows.jsonl"), "{told}");
@@ -211,12 +197,10 @@ fn a_full_disk_loses_no_finished_row() {
     assert!(stored.dropped.is_empty(), "{:?}", stored.dropped);
     assert!(stored.rows.len() > 40, "{} rows", stored.rows.len());
     // Again without room: nothing is lost.
-    assert_eq!(complete(command(folder.path(), &text, "disk/out")).status.code(), Some(2));
+    assert_eq!(complete(sweep()).status.code(), Some(2));
     assert!(read(&out).unwrap().rows.len() >= stored.rows.len());
     disk.enlarge();
-    let last = complete(command(folder.path(), &text, "disk/out"));
-    let told = String::from_utf8_lossy(&last.stderr).to_string();
-    assert!(last.status.success() && told.contains("trials were there already"), "{told}");
+    assert_goes_on(sweep());
     assert_eq!(whole, files(&out));
 }
 
@@ -225,10 +209,49 @@ fn two_processes_do_not_write_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
     let text = MAP.replace("trials = 12", "trials = 2000");
     let out = folder.path().join("out");
-    let first = paused(command(folder.path(), &text, "out"), &out, 1);
-    let second = complete(command(folder.path(), &text, "out"));
+    let sweep = || command(folder.path(), &text, "2", "out");
+    let first = paused(sweep(), &out, 1);
+    let second = complete(sweep());
     kill(first);
     assert_eq!(second.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&second.stderr).to_string();
+    let told = stderr(&second);
     assert!(told.contains("another process is writing into this folder (process "), "{told}");
+}
+
+#[test]
+fn an_endless_trial_ends_at_the_time_limit_with_its_settings() {
+    let stopped_after = |limit: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = command(folder.path(), MAP, "1", "out");
+        command.args(["--time-limit", limit]).env(pause::IN_TRIAL, "0");
+        let output = complete(command);
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(130), "{told}");
+        assert!(told.contains(&format!("the time limit of {limit} s is over")), "{told}");
+        told
+    };
+    // A machine on which the trial has not begun by then gets more time.
+    let told = ["3", "30", "300"].into_iter().map(stopped_after).find(|told| told.contains("stopped in trial 0"));
+    let told = told.unwrap();
+    assert!(told.contains(" of aot.theorem1_bounded (") && told.contains("tokens = "), "{told}");
+}
+
+/// What was done before is kept, and the same command goes on to the rows of a run without a stop.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_an_endless_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let (out, sweep) = (folder.path().join("out"), || command(folder.path(), MAP, "1", "out"));
+    let mut child = sweep().env(pause::IN_TRIAL, "1").spawn().unwrap();
+    wait_until(&mut child, "the first row", || rows_in(&out) == 1);
+    interrupt(&child);
+    let output = ended(child);
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(130), "{told}");
+    assert!(told.contains("give the same command again"), "{told}");
+    assert_eq!(rows_in(&out), 1);
+    assert!(complete(sweep()).status.success());
+    let whole = folder.path().join("whole");
+    run(MAP, &whole, Shard::WHOLE);
+    assert_eq!(files(&whole), files(&out));
 }

@@ -1,7 +1,7 @@
 //! Cells of a sweep: those that stop early do so by their own trials alone, summaries and tables say what the rows say.
 
-use crate::common::{CATALOGUE, attnlab};
-use crate::sweeps::{MAP, parse, run, stopping};
+use crate::common::{CATALOGUE, attnlab, parsed_lines, root, stderr};
+use crate::sweeps::{MAP, files, parse, run, stopping};
 use attnlab::claim::verdict::judge_events;
 use attnlab::claim::{Outcome, Witness};
 use attnlab::experiment::{self, RunOptions};
@@ -10,15 +10,14 @@ use attnlab::run::store::Shard;
 use attnlab::run::{CheckOptions, Silent, check};
 use attnlab::stats::{Sequence, binomial};
 use attnlab::sweep::{self, Plan, Sweep, schema};
+use serde_json::Value;
 use std::fs;
-use std::path::Path;
 
 #[test]
 fn a_sweep_repeats_what_check_does() {
     let folder = tempfile::tempdir().unwrap();
     run(MAP, folder.path(), Shard::WHOLE);
-    let text = fs::read_to_string(folder.path().join("cells.jsonl")).unwrap();
-    let cell: serde_json::Value = serde_json::from_str(text.lines().nth(3).unwrap()).unwrap();
+    let cell = &parsed_lines(&files(folder.path())[1])[3];
     let mut set = cell["parameters"].as_object().unwrap().clone();
     assert_eq!(set.remove("c"), Some(0.125.into()), "helpers are shown");
     let claim = crate::common::claim("aot.theorem1_bounded");
@@ -52,20 +51,17 @@ fn cells_stop_by_their_own_trials_and_say_so() {
     }
     assert!(lengths.iter().any(|n| *n > 8) && lengths.len() == 12, "{lengths:?}");
     // The summary's interval is the sequence's, which is wider than a fixed number's.
-    for line in fs::read_to_string(folder.path().join("cells.jsonl")).unwrap().lines() {
-        let cell: serde_json::Value = serde_json::from_str(line).unwrap();
+    for cell in parsed_lines(&files(folder.path())[1]) {
         let (n, failures) = (cell["trials"].as_u64().unwrap(), cell["failures"].as_u64().unwrap());
         if cell["estimate"]["level"] == 1.0 {
             // A closed form decides there.
             continue;
         }
-        let width = |low: f64, high: f64| high - low;
-        let low = cell["estimate"]["low"].as_f64().unwrap();
-        let high = cell["estimate"]["high"].as_f64().unwrap();
+        let [low, high] = ["low", "high"].map(|end| cell["estimate"][end].as_f64().unwrap());
         let e = sequence.interval(n - failures, n).unwrap();
         assert_eq!((low, high), (e.low, e.high));
         let fixed = binomial(n - failures, n, 0.95).unwrap();
-        assert!(width(low, high) > width(fixed.low, fixed.high));
+        assert!(high - low > fixed.high - fixed.low);
     }
 }
 
@@ -97,15 +93,10 @@ fn cells_outside_the_hypotheses_are_marked_judged_or_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let verdicts = |policy: &str| -> Vec<(String, u64)> {
         let line = format!("trials = 3\nbeyond_hypotheses = \"{policy}\"");
-        let text = MAP.replace("trials = 12", &line);
         let out = folder.path().join(policy);
-        run(&text, &out, Shard::WHOLE);
-        let text = fs::read_to_string(out.join("cells.jsonl")).unwrap();
-        let read = |line| {
-            let cell: serde_json::Value = serde_json::from_str(line).unwrap();
-            (cell["verdict"].as_str().unwrap().to_string(), cell["trials"].as_u64().unwrap())
-        };
-        text.lines().map(read).collect()
+        run(&MAP.replace("trials = 12", &line), &out, Shard::WHOLE);
+        let verdict = |cell: &Value| (cell["verdict"].as_str().unwrap().to_string(), cell["trials"].as_u64().unwrap());
+        parsed_lines(&files(&out)[1]).iter().map(verdict).collect()
     };
     let (mark, judge, skip) = (verdicts("mark"), verdicts("judge"), verdicts("skip"));
     let out = |cells: &[(String, u64)]| cells.iter().filter(|c| c.0 == "out-of-scope").count();
@@ -138,7 +129,6 @@ fn a_sweep_over_the_settings_of_an_experiment() {
     let small = entry.configure(false, None, &set.parse().unwrap()).unwrap();
     let own_folder = tempfile::tempdir().unwrap();
     assert_eq!(experiment::run(&*small, own_folder.path(), &RunOptions::default(), &Silent).unwrap().rows, rows[4..]);
-    // A figure for each of the settings.
     let opened = RunFolder::open(folder.path(), &CATALOGUE).unwrap();
     let parts: Vec<_> = opened.plan.parts(&opened.stored).map(Result::unwrap).collect();
     assert_eq!(parts.len(), 4);
@@ -167,8 +157,10 @@ fn the_schema_is_true() {
     let again = Sweep::of_manifest(&plan.manifest).unwrap().unwrap();
     let origin = sweep.origin.clone();
     assert_eq!(Sweep { origin, ..again }, sweep);
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/sweeps.md");
-    assert!(fs::read_to_string(page).unwrap().contains(schema().trim_end()), "docs/sweeps.md shows another schema");
+    assert!(
+        fs::read_to_string(root().join("docs/sweeps.md")).unwrap().contains(schema().trim_end()),
+        "docs/sweeps.md shows another schema"
+    );
     for key in sweep::KEYS {
         assert!(printed.contains(key.example), "{}", key.name);
     }
@@ -185,20 +177,18 @@ fn tables_for_other_programs() {
     let header = table.headers().unwrap().clone();
     let column = |name: &str| header.iter().position(|h| h == name).unwrap();
     let (delta, holds) = (column("parameters.delta"), column("data.holds"));
-    let mut lines = 0;
-    for (line, row) in table.records().map(Result::unwrap).zip(&rows) {
+    let records: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    assert_eq!(records.len(), rows.len());
+    for (line, row) in records.iter().zip(&rows) {
         let read: f64 = line[delta].parse().unwrap();
         assert_eq!(Some(read), row.parameters["delta"].as_f64(), "to the bit");
         assert_eq!(line[holds], row.data["holds"].to_string());
-        lines += 1;
     }
-    assert_eq!(lines, rows.len());
     let parquet = export(&["--format", "parquet"]);
     if cfg!(feature = "parquet") {
         let bytes = fs::read(folder.path().join("rows.parquet")).unwrap();
         assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
     } else {
-        let error = String::from_utf8_lossy(&parquet.stderr).to_string();
-        assert!(error.contains("--features parquet"), "{error}");
+        assert!(stderr(&parquet).contains("--features parquet"), "{}", stderr(&parquet));
     }
 }

@@ -30,29 +30,29 @@ fn a_map_shows_every_cell_as_the_summary_has_it() {
     assert_eq!(figure.name, "aot_lemma2_16");
     let titles: Vec<&str> = figure.panels.iter().map(|p| p.title.as_str()).collect();
     assert_eq!(titles, ["clusters = 1", "clusters = 2"]);
-    let mut seen = 0;
+    let mut compared = 0;
     for (panel, k) in figure.panels.iter().zip([1, 2]) {
         assert_eq!((panel.x.label.as_str(), panel.y.label.as_str()), ("*tokens*", "*dim*"));
         assert_eq!(panel.y.scale, Scale::Log, "16, 32, 64");
         let heat = panel.heat.as_ref().unwrap();
         for cell in cells.iter().filter(|cell| cell.parameters["clusters"] == k) {
-            let at = |name: &str| cell.parameters[name].as_f64().unwrap();
-            let i = heat.x.iter().position(|x| *x == at("tokens")).unwrap();
-            let j = heat.y.iter().position(|y| *y == at("dim")).unwrap();
+            let setting = |name: &str| cell.parameters[name].as_f64().unwrap();
+            let i = heat.x.iter().position(|x| *x == setting("tokens")).unwrap();
+            let j = heat.y.iter().position(|y| *y == setting("dim")).unwrap();
             let (shown, e) = (heat.cells[j][i], cell.estimate.unwrap());
             assert_eq!((shown.value, shown.interval), (e.value, Some((e.low, e.high))));
             assert_eq!(shown.hatched, cell.verdict == VerdictKind::Inconclusive);
             let marked = |label: &str| {
-                let of = panel.series.iter().filter(|s| s.label == label);
-                of.flat_map(|s| &s.points).any(|p| (p.x, p.y) == (at("tokens"), at("dim")))
+                let labelled = panel.series.iter().filter(|s| s.label == label);
+                labelled.flat_map(|s| &s.points).any(|p| (p.x, p.y) == (setting("tokens"), setting("dim")))
             };
             for verdict in [VerdictKind::Refuted, VerdictKind::Supported, VerdictKind::Vacuous] {
                 assert_eq!(marked(verdict.name()), cell.verdict == verdict);
             }
-            seen += 1;
+            compared += 1;
         }
     }
-    assert_eq!(seen, cells.len());
+    assert_eq!(compared, cells.len());
     let count = |verdict| cells.iter().filter(|c| c.verdict == verdict).count();
     assert_eq!([VerdictKind::Supported, VerdictKind::Refuted].map(count), [6, 6]);
 }

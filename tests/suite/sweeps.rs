@@ -7,6 +7,7 @@ use attnlab::run::store::{Row, Shard};
 use attnlab::sweep::{self, Sweep};
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// Twelve cells: some never fail, some always; a second of work.
 pub const MAP: &str = r#"
@@ -42,6 +43,16 @@ pub fn run(text: &str, out: &Path, shard: Shard) -> Vec<Row> {
     attnlab::state_build();
     let options = GridOptions { shard, ..GridOptions::default() };
     sweep::run(&parse(text), &CATALOGUE, out, options, &Silent).unwrap().stored.rows().unwrap()
+}
+
+/// Writes a sweep file and gives the command that runs it into the folder `out`.
+pub fn command(folder: &Path, text: &str, threads: &str, out: &str) -> Command {
+    let file = folder.join("map.toml");
+    fs::write(&file, text).unwrap();
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
+    command.args(["sweep", "--threads", threads]).arg(file).arg("--out").arg(folder.join(out));
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command
 }
 
 /// Reads a finished folder: rows and both summaries.

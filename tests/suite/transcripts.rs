@@ -226,7 +226,6 @@ fn assert_pages(folders: &[PathBuf]) {
     assert!(differences.is_empty(), "{}\n{advice}", differences.join("\n"));
 }
 
-/// The pages of the command, and those of the rooms.
 #[test]
 fn commands_print_what_the_transcripts_show() {
     let papers = fs::read_dir(root().join("crates/papers")).unwrap();

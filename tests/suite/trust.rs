@@ -22,6 +22,16 @@ fn done(arguments: &[&str]) -> Output {
     attnlab(arguments).output().unwrap()
 }
 
+/// Requires that a command ends with status 2 and says these words.
+#[track_caller]
+fn assert_refused(arguments: &[&str], words: &str) {
+    let output = done(arguments);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
+    assert!(told(&output).contains(words), "{arguments:?}: {}", told(&output));
+}
+
+const IN_USE: &str = "another process is writing into this folder";
+
 fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
 }
@@ -52,13 +62,9 @@ const EDITS: &[(&str, &str, Edit)] = &[
         second(t, t.lines().nth(1).unwrap().rsplit("\"build\":").next().unwrap(), "\"0.0.1\"}")
     }),
     ("another cell", "is of the cell 00000000000000ff, which the run lacks", |t| {
-        let cell = t.lines().nth(1).unwrap().split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
-        second(t, &cell, "00000000000000ff")
+        second(t, cell(t), "00000000000000ff")
     }),
-    ("no cell", "has cell = \"x\", which is no 16 hexadecimal digits", |t| {
-        let cell = t.lines().nth(1).unwrap().split("\"cell\":\"").nth(1).unwrap()[..16].to_string();
-        second(t, &cell, "x")
-    }),
+    ("no cell", "has cell = \"x\", which is no 16 hexadecimal digits", |t| second(t, cell(t), "x")),
     ("other parameters", "has other parameters than the cell", |t| second(t, "\"tokens\":40", "\"tokens\":400")),
     ("a trial too many", "has trial = 3, but the cell has 3 trials", |t| second(t, "\"trial\":1", "\"trial\":3")),
     ("a missing field", "is not a row of this version (missing field `seed`", |t| second(t, "\"seed\":5,", "")),
@@ -67,6 +73,11 @@ const EDITS: &[(&str, &str, Edit)] = &[
     }),
     ("no JSON", "is not a row of this version (expected value", |t| second(t, "{\"schema\"", "}{\"schema\"")),
 ];
+
+/// The cell of the second line.
+fn cell(text: &str) -> &str {
+    &text.lines().nth(1).unwrap().split("\"cell\":\"").nth(1).unwrap()[..16]
+}
 
 /// Replaces a text in the second line.
 fn second(text: &str, old: &str, new: &str) -> String {
@@ -140,7 +151,6 @@ fn two_rows_for_one_trial_are_both_named() {
     fs::write(&rows, format!("{whole}{other}\n{first}\n")).unwrap();
     let repaired = told(&done(&["repair", &out, "--apply"]));
     assert!(repaired.contains("lines: 11 right, 3 wrong"), "{repaired}");
-    // The same row twice is the same row.
     fs::write(&rows, format!("{whole}{first}\n")).unwrap();
     assert!(done(&["export", &out, "--force"]).status.success());
 }
@@ -154,9 +164,7 @@ fn a_manifest_that_was_changed_is_refused() {
     let refused = |text: String, message: &str| {
         fs::write(&path, text).unwrap();
         for reader in ["export", "report"] {
-            let output = done(&[reader, &out, "--out", &format!("{out}/x.html")]);
-            assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-            assert!(told(&output).contains(message), "{}", told(&output));
+            assert_refused(&[reader, &out, "--out", &format!("{out}/x.html")], message);
         }
     };
     refused(whole.replacen("\"seed\": 5", "\"seed\": 6", 1), "has seed = 5, not 6");
@@ -200,7 +208,6 @@ fn other_builds_are_refused_unless_asked_for_and_then_named() {
     let report = done(&["report", &merged, "--out", &folder.path().join("report.html").display().to_string()]);
     assert!(told(&report).contains("several builds: 0.1.9+abc, "), "{}", told(&report));
 
-    // Shards of two builds in folders of their own.
     let first_half = swept(folder.path(), "one", SWEEP, &["--shard", "0/2"]);
     let second_half = swept(folder.path(), "two", SWEEP, &["--shard", "1/2"]);
     for file in ["run.json", "rows-1-of-2.jsonl"] {
@@ -306,9 +313,7 @@ fn two_processes_on_one_folder_lose_nothing() {
         let rows = || fs::read(Path::new(&out).join("rows.jsonl")).unwrap();
         let child = paused(owner, pause::AFTER_ROWS, count, || rows() == half);
         for writer in writers.into_iter().chain((i == 0).then_some(&shard)) {
-            let output = done(writer);
-            assert_eq!(output.status.code(), Some(2), "{writer:?}: {}", told(&output));
-            assert!(told(&output).contains("another process is writing into this folder"), "{}", told(&output));
+            assert_refused(writer, IN_USE);
         }
         for reader in reads {
             let output = done(reader);
@@ -334,9 +339,7 @@ fn shards_share_a_folder() {
     let second = done(&["sweep", &a, "--out", &out, "--shard", "1/2"]);
     assert!(second.status.success(), "{}", told(&second));
     for more in [&["--shard", "1/2"][..], &["--shard", "1/2", "--force"], &[], &["--force"]] {
-        let output = done(&[&["sweep", &b, "--out", &out], more].concat());
-        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-        assert!(told(&output).contains("another process is writing into this folder"), "{}", told(&output));
+        assert_refused(&[&["sweep", &b, "--out", &out], more].concat(), IN_USE);
     }
     kill(child);
     assert!(done(&first).status.success());
