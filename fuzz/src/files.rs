@@ -16,7 +16,7 @@ pub struct Files(TempDir);
 impl Files {
     /// Writes the files of an input; `names` are the known names.
     pub fn new(bytes: &[u8], names: &[&'static str]) -> Self {
-        let folder = if Path::new(IN_MEMORY).is_dir() { TempDir::new_in(IN_MEMORY) } else { TempDir::new() };
+        let folder = TempDir::new_in(IN_MEMORY).or_else(|_| TempDir::new());
         let files = Files(folder.expect("a temporary folder can be made"));
         for (name, content) in parts(bytes, names) {
             files.add(name, content);

@@ -62,8 +62,9 @@ fn targets_are_complete() {
         binaries.map(|bin| (bin["name"].as_str().unwrap(), bin["path"].as_str().unwrap())).collect();
     let expected: Vec<String> = names.iter().map(|name| format!("fuzz_targets/{name}.rs")).collect();
     assert_eq!(binaries, names.iter().copied().zip(expected.iter().map(String::as_str)).collect::<Vec<_>>());
-    let folders = fs::read_dir(CORPORA).unwrap().map(|entry| entry.unwrap().file_name());
-    let mut folders: Vec<String> = folders.map(|name| name.to_string_lossy().into()).collect();
+    let entries = fs::read_dir(CORPORA).unwrap().map(|entry| entry.unwrap());
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut folders: Vec<String> = folders.map(|entry| entry.file_name().to_string_lossy().into()).collect();
     folders.sort();
     let mut sorted = names.clone();
     sorted.sort_unstable();

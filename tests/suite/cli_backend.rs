@@ -94,8 +94,7 @@ fn the_gpu_gives_the_cpus_answer() {
     if adapters.is_empty() {
         let must = std::env::var("ATTNLAB_REQUIRE_GPU").is_ok_and(|v| v == "1");
         assert!(!must, "ATTNLAB_REQUIRE_GPU=1, but there is no adapter");
-        eprintln!("skipped: no adapter");
-        return;
+        return crate::common::skipped("cli_backend::the_gpu_gives_the_cpus_answer", "no adapter");
     }
     let on_cpu = &json_lines(&with(&["--backend", "cpu", "--json"]))[0];
     let on_gpu = &json_lines(&with(&["--backend", "gpu", "--json"]))[0];

@@ -1,7 +1,7 @@
 //! `list`, `show`, `check`, `eval` and `horizon`: JSON that agrees, results on any number of threads, and no input that
 //! panics.
 
-use crate::common::{attnlab, ended, json_lines, stderr};
+use crate::common::{CATALOGUE, attnlab, ended, json_lines, stderr};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::Value;
@@ -50,7 +50,9 @@ fn list_and_show_agree_with_check() {
 
 #[test]
 fn every_formula_is_shown() {
-    for formula in json_lines(&["list", "formulas", "--json"]) {
+    let listed = json_lines(&["list", "formulas", "--json"]);
+    assert_eq!(listed.len(), CATALOGUE.formulas().count());
+    for formula in listed {
         let id = formula["id"].as_str().unwrap();
         assert_eq!(json_lines(&["show", id, "--json"])[0]["id"], id);
     }

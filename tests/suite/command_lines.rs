@@ -100,7 +100,8 @@ fn any_command_line_ends_with_a_documented_status() {
             fs::create_dir(&folder).unwrap();
             furnish(&folder);
             let mut command = assert_cmd::Command::cargo_bin("attnlab").unwrap();
-            let output = output_of(command.args(&line).current_dir(&folder)).unwrap();
+            // Without a program that `--open` could start.
+            let output = output_of(command.args(&line).current_dir(&folder).env("PATH", &folder)).unwrap();
             let told = String::from_utf8_lossy(&output.stderr);
             let status = output.status.code().unwrap();
             let shown = format!("{line:?}: {status}\n{told}");

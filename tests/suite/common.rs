@@ -76,7 +76,7 @@ impl Attnlab {
 
 pub fn attnlab(args: &[&str]) -> Attnlab {
     let mut command = assert_cmd::Command::cargo_bin("attnlab").unwrap();
-    command.args(args);
+    command.args(args).env_remove("COLUMNS");
     Attnlab(command)
 }
 
@@ -149,6 +149,11 @@ fn poll(child: &mut Child, awaited: &str, mut ready: impl FnMut(&mut Child) -> b
 /// Says that a test was skipped, and why, also where the test harness captures what `eprintln!` writes.
 pub fn skipped(test: &str, reason: &str) {
     let _ = writeln!(io::stderr(), "skipped: {test}: {reason}");
+}
+
+/// Decides whether a message has the name as a word.
+pub fn names_word(message: &str, name: &str) -> bool {
+    message.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == name)
 }
 
 /// Standard output, one JSON object per line.

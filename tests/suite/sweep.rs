@@ -150,7 +150,7 @@ impl SmallDisk {
         let disk = SmallDisk(folder.to_path_buf());
         // Every file takes whole pages.
         let page = fs::metadata(folder).map_err(|e| e.to_string())?.blksize();
-        if page > 16_384 {
+        if page > 4096 {
             return Err(format!("pages of {page} bytes"));
         }
         Ok(disk)

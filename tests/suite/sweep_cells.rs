@@ -102,6 +102,7 @@ fn cells_outside_the_hypotheses_are_marked_judged_or_skipped() {
     let out = |cells: &[(String, u64)]| cells.iter().filter(|c| c.0 == "out-of-scope").count();
     assert!(out(&mark) > 0 && out(&mark) < 12 && out(&judge) == 0);
     assert!(mark.iter().chain(&judge).all(|c| c.1 == 3));
+    assert_eq!(skip.len(), mark.len());
     assert!(skip.iter().zip(&mark).all(|(s, m)| s.0 == m.0));
     assert!(skip.iter().all(|s| s.1 == if s.0 == "out-of-scope" { 0 } else { 3 }));
 }

@@ -63,7 +63,7 @@ fn one_axis_makes_curves_and_words_alone_make_nothing() {
     let text = "claim = 'aot.lemma1'\ntrials = 20\n[axes]\ndim = [10, 40, 160]\n";
     let (cells, figures) = drawn(text, &folder.path().join("curve"));
     let series = &figures[0].panels[0].series;
-    assert_eq!((figures.len(), series.len()), (1, 1));
+    assert_eq!((figures.len(), series.len(), series[0].points.len()), (1, 1, cells.len()));
     for (point, cell) in series[0].points.iter().zip(&cells) {
         let e = cell.estimate.unwrap();
         assert_eq!((point.y, point.interval), (e.value, Some((e.low, e.high))));

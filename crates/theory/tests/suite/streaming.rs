@@ -6,7 +6,7 @@ use attnlab_theory::attention::mssa::unit_columns;
 use attnlab_theory::attention::{
     HardThreshold, Hardmax, Linear, Mask, Mhsa, Mssa, Phi, ReluNormalised, Softmax, ThresholdedSoftmax,
 };
-use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, s};
+use ndarray::{Array2, ArrayView2, Axis, ShapeBuilder, array, s};
 use proptest::prelude::*;
 use std::io::Write;
 use std::process::Command;
@@ -204,6 +204,9 @@ fn hardmax_splits_exact_ties_evenly() {
         let y32 = y.mapv(|x| x as f32);
         assert!(layer.stream_head(y32.view()).unwrap().redecided >= 3);
     }
+    // Two others tie for the first token, which attends to their mean and not to one of them.
+    let y = array![[1.0, 3.0, 3.0], [0.0, 1.0, -1.0]];
+    assert_eq!(Mssa::new(Hardmax, 0.5).stream_head(y.view()).unwrap().output.column(0), array![3.0, 0.0]);
     // Tokens of length zero tie with everything: each attends to the mean.
     let flat = Mssa::new(Hardmax, 0.5).stream_head(Array2::<f32>::zeros((4, 130)).view()).unwrap();
     assert_eq!((largest(&flat.output.mapv(f64::from)), flat.redecided), (0.0, 130));

@@ -69,9 +69,9 @@ fn tokens(images: &DrawnShapes, indices: &[usize]) -> Array3<f32> {
     batches.chosen(&streams(), indices).unwrap().tokens
 }
 
-/// Rounding of a mean loss, about 1, in f32 (units of 1.2e-7): products are summed in another order in batches of another
-/// size, some tens of roundings one after the other.
-const ROUNDING: f64 = 64.0 * f32::EPSILON as f64;
+/// Rounding of a mean loss, about 1, in f64: products are summed in another order in batches of another size, some hundreds
+/// of roundings one after the other.
+const ROUNDING: f64 = 1e-12;
 
 /// An epoch has every image once: the mean loss over it is that of judging all of them, and a smoothed one is
 /// (1 - ε) of it and ε of the mean over the classes.

@@ -7,6 +7,7 @@ use attnlab_theory::sample::Functions;
 use attnlab_train::model::{ComputeDevice, Input, Model, Output, Recording, Tensor, cross_entropy};
 use attnlab_train::training::in_context::InContextTask;
 use attnlab_train::training::{Curriculum, Ramp, TrainingPlan, train};
+use std::io::Write;
 
 /// The GPU, or None and a word why the test does nothing.
 fn gpu() -> Option<ComputeDevice> {
@@ -16,7 +17,8 @@ fn gpu() -> Option<ComputeDevice> {
             panic!("ATTNLAB_REQUIRE_GPU=1, but {error}")
         }
         Err(error) => {
-            eprintln!("skipped: {error}");
+            let test = std::thread::current().name().unwrap_or("a test").to_string();
+            let _ = writeln!(std::io::stderr(), "skipped: {test}: {error}");
             None
         }
     }

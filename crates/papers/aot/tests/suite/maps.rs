@@ -104,7 +104,7 @@ fn open_cells_are_hatched() {
             }
         }
     }
-    assert!(decided > 4, "{open} {decided}");
+    assert!(open > 0 && decided > 4, "{open} {decided}");
 }
 
 /// Without coherence the network keeps as many updates as the horizon of orthonormal bases says, and

@@ -46,7 +46,9 @@ fn figure_4_in_the_settings_of_the_code() {
 #[test]
 fn figure_2_in_the_settings_of_the_code() {
     let rows = rows("joma_training", "trials = 2\nsteps = 2000\nlong_steps = 2000\nevery = 100");
-    for row in rows.iter().filter(|r| r.word(SETTING.name).unwrap() == "code") {
+    let of_code: Vec<_> = rows.iter().filter(|r| r.word(SETTING.name).unwrap() == "code").collect();
+    assert!(!of_code.is_empty());
+    for row in of_code {
         let last = |name: &str| *row.series(name).unwrap().last().unwrap();
         let (low, first) = if row.word(FREQUENCIES.name).unwrap() == "smooth" { (0.97, 0.95) } else { (0.75, 0.7) };
         assert!(last("nc") > low && last("nc1") > first, "{:?}", row.series("nc"));

@@ -43,7 +43,9 @@ fn run(experiment: &dyn Experiment) -> Vec<Row> {
 }
 
 fn of_part<'a>(rows: &'a [Row], part: &str) -> Vec<&'a Row> {
-    rows.iter().filter(|row: &&Row| row.word("part").unwrap() == part).collect()
+    let of: Vec<_> = rows.iter().filter(|row: &&Row| row.word("part").unwrap() == part).collect();
+    assert!(!of.is_empty(), "{part}");
+    of
 }
 
 #[test]
