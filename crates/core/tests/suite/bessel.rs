@@ -3,7 +3,6 @@
 use attnlab_core::special::{bessel_ratio, bessel_ratio_complement, ln_sphere_mean};
 use proptest::prelude::*;
 
-/// The rows of a table of reference values.
 fn table(text: &str) -> Vec<Vec<f64>> {
     text.lines().map(|line| line.split(',').map(|x| x.parse().unwrap()).collect()).collect()
 }

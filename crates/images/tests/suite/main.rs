@@ -1,7 +1,6 @@
 //! Images against Pillow and scikit-learn, hand-made files, and files made by an enemy.
 
 mod baselines;
-mod batches;
 mod parts;
 mod pillow;
 mod readers;
@@ -51,17 +50,14 @@ fn assert_says(text: &str, parts: &[&str]) {
     }
 }
 
-/// Streams of a test.
 fn streams(seed: u64) -> Streams {
     Streams::new(seed, "images", 0, 0)
 }
 
-/// Pool of so many threads.
 fn pool(threads: usize) -> rayon::ThreadPool {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()
 }
 
-/// Path of a file in `tests/data`.
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
@@ -103,7 +99,6 @@ fn npy_header(kind: &str, shape: &str) -> String {
     format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}")
 }
 
-/// Tar file with these entries.
 fn tar(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(vec![]);
     for (name, data) in entries {

@@ -15,7 +15,6 @@ fn opened(path: &Path, kind: DatasetKind) -> OpenedImages {
     opened
 }
 
-/// First level of an image.
 fn first_level(images: &dyn LabelledImages, index: usize) -> u8 {
     images.image(index).unwrap().levels().unwrap()[(0, 0, 0)]
 }

@@ -52,7 +52,6 @@ fn numpy_files_that_lie_are_refused() {
     assert_says(&pair(&good, &npy(&npy_header("<f4", "(2,)"), &[0; 8])), &["an integer type"]);
     assert_says(&pair(&good, &good), &["NumPy files of images and labels = 2 and 0"]);
     assert_says(&pair(&good, b"\x93NUMPY"), &["first bytes = others: must be those of numpy.save"]);
-    // A header of 4 GB, and a nested one.
     let long = [&b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..], &[b' '; 100]].concat();
     assert_says(&pair(&good, &long), &["header = 4294967295 bytes"]);
     assert_says(&pair(&good, &npy(&format!("{{'descr': {}", "[".repeat(40)), &[])), &["header = nested"]);

@@ -21,7 +21,6 @@ fn photographs() -> Augmentation {
     Augmentation::photographs(24, RandAugment { operations: 2, magnitude: 9, fill: 0 }, &[0.5; 3], &[0.25; 3])
 }
 
-/// Checksum of the bits of an image.
 fn checksum(image: &Image) -> u64 {
     hash(&image.intensities().iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())
 }
@@ -30,11 +29,11 @@ fn checksum(image: &Image) -> u64 {
 fn an_augmented_image_depends_on_seed_epoch_and_index_alone() {
     let image = picture(3, 40, 50);
     let chain = photographs();
-    let made = |i: u64| chain.apply(&image, &streams(5), 3, i).unwrap();
-    let forwards: Vec<Image> = (0..64).map(made).collect();
+    let augmented = |i: u64| chain.apply(&image, &streams(5), 3, i).unwrap();
+    let forwards: Vec<Image> = (0..64).map(augmented).collect();
     for threads in [1, 3] {
         let backwards: Vec<Image> =
-            pool(threads).install(|| (0..64_u32).into_par_iter().rev().map(|i| made(u64::from(i))).collect());
+            pool(threads).install(|| (0..64_u32).into_par_iter().rev().map(|i| augmented(u64::from(i))).collect());
         assert!(backwards.iter().rev().eq(&forwards));
     }
     // Another seed, epoch or index gives another image.
@@ -46,9 +45,9 @@ fn an_augmented_image_depends_on_seed_epoch_and_index_alone() {
 /// The checksum pins the order of draws: with another one a run could not be continued by a later version.
 #[test]
 fn augmented_images_stay_the_same_across_versions() {
-    let made = photographs().apply(&picture(3, 40, 50), &streams(5), 3, 17).unwrap();
-    assert_eq!(made.dim(), (3, 24, 24));
-    assert_eq!(format!("{:016x}", checksum(&made)), "5928a68ad37f3c3c");
+    let augmented = photographs().apply(&picture(3, 40, 50), &streams(5), 3, 17).unwrap();
+    assert_eq!(augmented.dim(), (3, 24, 24));
+    assert_eq!(format!("{:016x}", checksum(&augmented)), "5928a68ad37f3c3c");
 }
 
 /// Frequencies of 2800 draws: each operation has probability 1/14, so its count has mean 200 and deviation 13.6; five
@@ -69,14 +68,14 @@ fn rand_augment_draws_its_operations_uniformly() {
     let settings = RandAugment { operations: 1, magnitude: 20, fill: 0 };
     let mut counts = std::collections::BTreeMap::new();
     for i in 0..2800 {
-        let made = settings.apply(&image, &mut streams(1).part("draw", i)).unwrap();
-        *counts.entry(checksum(&made)).or_insert(0) += 1;
+        let outcome = settings.apply(&image, &mut streams(1).part("draw", i)).unwrap();
+        *counts.entry(checksum(&outcome)).or_insert(0) += 1;
     }
-    for (made, operation, negative) in &outcomes {
-        let same: Vec<_> = outcomes.iter().filter(|(other, ..)| other == made).collect();
+    for (outcome, operation, negative) in &outcomes {
+        let same: Vec<_> = outcomes.iter().filter(|(other, ..)| other == outcome).collect();
         let probability: f64 =
             same.iter().map(|(_, operation, _)| if operation.is_signed() { 1.0 / 28.0 } else { 1.0 / 14.0 }).sum();
-        let (mean, count) = (2800.0 * probability, f64::from(counts[&checksum(made)]));
+        let (mean, count) = (2800.0 * probability, f64::from(counts[&checksum(outcome)]));
         let deviation = (mean * (1.0 - probability)).sqrt();
         assert!((count - mean).abs() < 5.0 * deviation, "{operation:?} {negative}: {count} of {mean}");
     }
@@ -133,8 +132,8 @@ fn flips_have_their_probability() {
 #[test]
 fn normalisation_is_of_intensities_in_the_unit_interval() {
     let image = Image::from_bytes(Array3::from_shape_fn((3, 1, 1), |(c, ..)| [0, 51, 255][c])).unwrap();
-    let made = normalise(&image, &[0.5, 0.2, 0.0], &[0.25, 1.0, 2.0]).unwrap();
-    let values: Vec<f32> = made.intensities().iter().copied().collect();
+    let normalised = normalise(&image, &[0.5, 0.2, 0.0], &[0.25, 1.0, 2.0]).unwrap();
+    let values: Vec<f32> = normalised.intensities().iter().copied().collect();
     assert_eq!(values, [-2.0, 0.0, 0.5]);
 }
 
@@ -208,12 +207,12 @@ proptest! {
     ) {
         let image = Array3::from_shape_fn((1, height, width), |(_, y, x)| levels[8 * y + x]);
         let (low, high) = (*image.iter().min().unwrap(), *image.iter().max().unwrap());
-        let made = resize(&Image::from_bytes(image).unwrap(), to_height, to_width, Resampling::Bilinear).unwrap();
-        prop_assert!(made.levels().unwrap().iter().all(|level| (low..=high).contains(level)));
+        let resized = resize(&Image::from_bytes(image).unwrap(), to_height, to_width, Resampling::Bilinear).unwrap();
+        prop_assert!(resized.levels().unwrap().iter().all(|level| (low..=high).contains(level)));
         let flat = Image::from_bytes(Array3::from_elem((3, height, width), level)).unwrap();
         for filter in [Resampling::Bilinear, Resampling::Bicubic] {
-            let made = resize(&flat, to_height, to_width, filter).unwrap();
-            prop_assert!(made.levels().unwrap().iter().all(|found| *found == level));
+            let resized = resize(&flat, to_height, to_width, filter).unwrap();
+            prop_assert!(resized.levels().unwrap().iter().all(|resized_level| *resized_level == level));
         }
     }
 

@@ -156,7 +156,6 @@ fn files_that_lie_are_refused_with_their_tensor() {
     let mut nan = vec![0; 12];
     nan.extend(f32::NAN.to_le_bytes());
     assert!(refusal(&file(&good, &nan)).contains("[1, 1]"));
-    // Deep nesting in the header.
     let deep = format!("{{\"w\":{}", "[".repeat(100_000));
     assert!(refusal(&[&(deep.len() as u64).to_le_bytes()[..], deep.as_bytes()].concat()).contains("JSON"));
 }

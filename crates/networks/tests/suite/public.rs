@@ -73,7 +73,6 @@ fn settings_with_an_effect_are_refused_with_their_value() {
     }
 }
 
-/// Renames all tensors of a network.
 fn renamed(network: &str, rename: impl Fn(&str) -> String) -> tempfile::TempDir {
     let folder = copy(network);
     let change = |header: &mut Map<String, Value>| {

@@ -15,9 +15,9 @@ fn every_type_is_read_as_by_the_reference() {
     assert_eq!(names, checkpoint.names().collect::<Vec<_>>());
     for name in names {
         assert_eq!(checkpoint.shape(name).unwrap(), [2, 256]);
-        let (got, wanted) = (checkpoint.values(name).unwrap(), expected.values(name).unwrap());
-        assert_eq!(got, wanted, "{name}");
-        assert!(checkpoint.matrix(name).unwrap().iter().zip(&got).all(|(a, b)| *a == f64::from(*b)));
+        let (values, wanted) = (checkpoint.values(name).unwrap(), expected.values(name).unwrap());
+        assert_eq!(values, wanted, "{name}");
+        assert!(checkpoint.matrix(name).unwrap().iter().zip(&values).all(|(a, b)| *a == f64::from(*b)));
         assert_eq!(checkpoint.hash(name).unwrap().len(), 64);
     }
 }
@@ -111,7 +111,6 @@ fn files_that_lie_are_refused_with_the_wrong_part() {
     assert!(refusal(&file(&[setting("a", 7, &[3])], &[], 0)).contains("a = 3: must be 0 or 1"));
     assert!(refusal(&file(&[setting("a", 7, &[1]), setting("a", 7, &[1])], &[], 0)).contains("a: must be there once"));
     assert!(refusal(&file(&[setting("general.alignment", 4, &3_u32.to_le_bytes())], &[], 0)).contains("power of 2"));
-    // Arrays of arrays of arrays ..
     let deep: Vec<u8> = [&9_u32.to_le_bytes()[..], &1_u64.to_le_bytes()].concat().repeat(50_000);
     assert!(refusal(&file(&[setting("a", 9, &deep)], &[], 0)).contains("nested"));
     let mut nan = file(&[], &[tensor("w", &[4, 2], 0, 0)], 32);

@@ -144,9 +144,8 @@ fn level_of_the_grid() {
     assert!(binomial(not, consistent + undecided + not, 0.99).unwrap().low <= Options::default().alpha);
 }
 
-fn told(tokens: &Array2<f64>, options: &Options) -> (Verdict, String) {
-    let goodness = fit(tokens.view(), options, &streams("edges", 0), &|| {}).unwrap().goodness;
-    (goodness.verdict, goodness.reasons.join("; "))
+fn fitted(tokens: &Array2<f64>, options: &Options) -> Result<Fit, String> {
+    fit(tokens.view(), options, &streams("edges", 0), &|| {}).map_err(|e| e.to_string())
 }
 
 fn normal(d: usize, n: usize) -> Array2<f64> {
@@ -162,14 +161,14 @@ fn repeated_tokens_are_told() {
         for clusters in [None, Some(1), Some(2)] {
             for centre in [false, true] {
                 let options = Options { clusters, centre, ..Options::default() };
-                match fit(tokens.view(), &options, &streams("edges", 0), &|| {}) {
+                match fitted(&tokens, &options) {
                     Ok(fit) => {
                         let cause = format!("only {values} of {n} tokens are different");
                         assert_eq!(fit.goodness.verdict, Verdict::NotSuchAMixture, "{:?}", fit.goodness);
                         assert!(fit.goodness.reasons[0].contains(&cause), "{:?}", fit.goodness);
                         assert!(fit.goodness.tests.iter().all(|t| t.p_value.is_none_or(f64::is_finite)));
                     }
-                    Err(e) => assert!(e.to_string().contains("tokens"), "{e}"),
+                    Err(e) => assert!(e.contains("tokens"), "{e}"),
                 }
             }
         }
@@ -183,14 +182,14 @@ fn one_long_token_is_named() {
         let mut tokens = normal(d, n);
         tokens.column_mut(3).mapv_inplace(|x| factor * x);
         for clusters in [None, Some(2)] {
-            match fit(tokens.view(), &Options { clusters, ..Options::default() }, &streams("edges", 0), &|| {}) {
+            match fitted(&tokens, &Options { clusters, ..Options::default() }) {
                 Ok(fit) => {
                     assert_ne!(fit.goodness.verdict, Verdict::Consistent);
                     assert!(fit.goodness.reasons[0].starts_with("token 3 is "), "{:?}", fit.goodness);
                     let defect = attnlab_core::linalg::orthonormality_defect(&fit.bases);
                     assert!(defect < 1e-8, "{defect}");
                 }
-                Err(e) => assert!(e.to_string().contains("token 3"), "{e}"),
+                Err(e) => assert!(e.contains("token 3"), "{e}"),
             }
         }
     }
@@ -201,12 +200,12 @@ fn one_long_token_is_named() {
 fn entries_out_of_range_are_named() {
     let plain = Options::default();
     for factor in [1e200, 1e-200] {
-        let error = fit((normal(4, 40) * factor).view(), &plain, &streams("edges", 0), &|| {}).unwrap_err().to_string();
+        let error = fitted(&(normal(4, 40) * factor), &plain).unwrap_err();
         assert!(error.starts_with("tokens[") && error.contains("Divide all tokens by"), "{error}");
     }
     let tokens = mixture(&[100, 100], &[6, 6], 2, 0.1).draw(&streams("edges", 2)).unwrap().tokens;
     for factor in [1e40, 1e-40] {
-        assert_eq!(told(&(&tokens * factor), &plain).0, Verdict::Consistent);
+        assert_eq!(fitted(&(&tokens * factor), &plain).unwrap().goodness.verdict, Verdict::Consistent);
     }
 }
 
@@ -216,21 +215,20 @@ fn the_default_limit_of_clusters_follows_the_tokens() {
     for n in [4, 5, 8, 30] {
         for clusters in [None, Some(2)] {
             let options = Options { clusters, ..Options::default() };
-            if let Err(e) = fit(normal(3, n).view(), &options, &streams("edges", 0), &|| {}) {
-                assert!(e.to_string().contains("do not form so many"), "{e}");
+            if let Err(e) = fitted(&normal(3, n), &options) {
+                assert!(e.contains("do not form so many"), "{e}");
             }
         }
     }
-    let refused =
-        fit(normal(3, 30).view(), &Options { most_clusters: 20, ..Options::default() }, &streams("edges", 0), &|| {});
-    assert!(refused.unwrap_err().to_string().contains("from 1 to 15"));
+    let refused = fitted(&normal(3, 30), &Options { most_clusters: 20, ..Options::default() }).unwrap_err();
+    assert!(refused.contains("from 1 to 15"), "{refused}");
 }
 
 /// A number of clusters that the tokens do not allow is named with its reason: each needs a token and a dimension.
 #[test]
 fn impossible_numbers_of_clusters_are_named() {
     let impossible = |tokens: &Array2<f64>| {
-        let fit = fit(tokens.view(), &Options::default(), &streams("edges", 0), &|| {}).unwrap();
+        let fit = fitted(tokens, &Options::default()).unwrap();
         let of_search = fit.criteria.iter().map(|(k, _)| *k).chain(fit.impossible.iter().map(|(k, _)| *k));
         let of_search: BTreeSet<usize> = of_search.collect();
         assert!(of_search.into_iter().eq(1..=16), "{:?} {:?}", fit.criteria, fit.impossible);
@@ -243,8 +241,7 @@ fn impossible_numbers_of_clusters_are_named() {
     let by_tokens = impossible(&normal(3, 4));
     let named = by_tokens.iter().filter(|(_, why)| why == "the search has 2 tokens").map(|(k, _)| *k);
     assert!(named.eq(3..=16), "{by_tokens:?}");
-    let given = Options { clusters: Some(5), ..Options::default() };
-    let error = fit(few_dimensions.view(), &given, &streams("edges", 0), &|| {}).unwrap_err().to_string();
+    let error = fitted(&few_dimensions, &Options { clusters: Some(5), ..Options::default() }).unwrap_err();
     let expected =
         "clusters = 5: must leave tokens in every cluster; the tokens span 4 dimensions, and every cluster needs one";
     assert_eq!(error, expected);
@@ -259,7 +256,7 @@ fn storage_types_are_allowed_for() {
                 let law = mixture(&[200, 240], &[10, 12], extra, delta);
                 let draw = law.draw(&streams("storage", (10 * i + j) as u64)).unwrap();
                 let tokens = draw.tokens.mapv(|x| rounded(x, bits, least));
-                let fit = fit(tokens.view(), &Options::default(), &streams("edges", 0), &|| {}).unwrap();
+                let fit = fitted(&tokens, &Options::default()).unwrap();
                 assert_eq!(fit.goodness.verdict, Verdict::Consistent, "{name} {extra} {delta}: {:?}", fit.goodness);
                 assert_eq!(fit.dims, [12, 10], "{name} {extra} {delta}");
             }
@@ -287,8 +284,9 @@ fn a_common_length_is_noticed() {
                 tokens.slice_mut(s![.., *i]).assign(&(&signal.column(*i) + &noise.column(*j)));
             }
         }
-        let (verdict, reasons) = told(&tokens, &Options::default());
-        assert_eq!(verdict, Verdict::NotSuchAMixture);
+        let goodness = fitted(&tokens, &Options::default()).unwrap().goodness;
+        assert_eq!(goodness.verdict, Verdict::NotSuchAMixture);
+        let reasons = goodness.reasons.join("; ");
         assert!(reasons.contains("signal and noise independent"), "{reasons}");
     }
 }
@@ -301,7 +299,8 @@ fn few_tokens_a_dimension_do_not_refute() {
         for trial in 0..6 {
             let law = mixture(&vec![counts; clusters], &vec![p; clusters], 0, 0.1);
             let draw = law.draw(&streams("few", trial)).unwrap();
-            rejected += u64::from(told(&draw.tokens, &Options::default()).0 == Verdict::NotSuchAMixture);
+            let verdict = fitted(&draw.tokens, &Options::default()).unwrap().goodness.verdict;
+            rejected += u64::from(verdict == Verdict::NotSuchAMixture);
         }
         assert!(rejected <= 1, "{clusters} {p} {counts}: {rejected} of 6");
     }

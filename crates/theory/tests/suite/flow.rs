@@ -121,8 +121,8 @@ fn chebyshev_errors_fall_with_the_tolerance() {
 fn an_event_stops_the_flow() {
     for method in Method::ALL {
         let half = |x: &[f64]| x[0] - 0.5;
-        let mut seen = 0;
-        let mut count = |_: f64, _: &[f64]| seen += 1;
+        let mut calls = 0;
+        let mut count = |_: f64, _: &[f64]| calls += 1;
         let watch = Watch { event: Some(&half), conserved: None, step: Some(&mut count) };
         let path = Flow::new(method).watched(&Linear(vec![-1.0]), &[1.0], &[0.3, 5.0], watch).unwrap();
         let (t, x) = path.event.clone().unwrap();
@@ -130,7 +130,7 @@ fn an_event_stops_the_flow() {
         assert_eq!(path.times, [0.3]);
         assert_eq!(path.end(), x);
         // The start and every step.
-        assert_eq!(seen, path.steps + 1);
+        assert_eq!(calls, path.steps + 1);
     }
 }
 

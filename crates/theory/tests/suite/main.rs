@@ -1,7 +1,6 @@
 //! Tests of operators, samplers, dynamics and chains.
 
 mod fit;
-mod fit_centre;
 mod fit_level;
 mod flow;
 mod markov;

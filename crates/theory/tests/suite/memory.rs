@@ -32,10 +32,10 @@ proptest! {
         let (gradient, hessian) = (memory.gradient(s.view()), memory.hessian(s.view()));
         for i in 0..n {
             let h = 1e-5;
-            let at = |h: f64| { let mut s = s.clone(); s[i] += h; s };
-            let slope = (memory.energy(at(h).view()) - memory.energy(at(-h).view())) / (2.0 * h);
+            let moved_by = |h: f64| { let mut s = s.clone(); s[i] += h; s };
+            let slope = (memory.energy(moved_by(h).view()) - memory.energy(moved_by(-h).view())) / (2.0 * h);
             prop_assert!((slope - gradient[i]).abs() < 1e-7);
-            let slope = (memory.gradient(at(h).view()) - memory.gradient(at(-h).view())) / (2.0 * h);
+            let slope = (memory.gradient(moved_by(h).view()) - memory.gradient(moved_by(-h).view())) / (2.0 * h);
             prop_assert!((slope - hessian.column(i)).iter().all(|x| x.abs() < 1e-6));
         }
     }
@@ -137,7 +137,6 @@ fn saddles_are_left() {
     let memory = DenseMemory::new(array![[1.0, -1.0], [0.0, 0.0]].view(), 1.0, 3.0).unwrap();
     let landscape = memory.minima_from(array![[0.0], [0.4]].view()).unwrap();
     assert_eq!(landscape.minima.len(), 1);
-    // x = tanh(3 x)
     let x = landscape.minima[0].state[0];
     assert!(x.abs() > 0.9 && (x - (3.0 * x).tanh()).abs() < 1e-12);
 }
@@ -170,12 +169,12 @@ fn the_jacobian_is_the_derivative_and_memories_come_from_weights() {
     let jacobian = symmetry::jacobian(x.view(), m.view(), other.view(), s.view());
     let layer = |s: &Array1<f64>| softmax_attention(x.view(), m.view(), other.view(), s.view());
     for i in 0..4 {
-        let at = |h: f64| {
+        let output_at = |h: f64| {
             let mut s = s.clone();
             s[i] += h;
             layer(&s)
         };
-        let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
+        let slope = (output_at(1e-5) - output_at(-1e-5)) / 2e-5;
         assert!(norm(&(slope - jacobian.column(i))) < 1e-8);
     }
     assert_eq!(symmetry::asymmetry(Array2::<f64>::zeros((3, 3)).view()), 0.0);

@@ -62,7 +62,6 @@ fn few_tokens_have_little_power() {
     assert_eq!((&truth.mixture.dims, truth.mixture.counts[0]), (&vec![64; 9], 114));
     assert!(truth.is_hopeless() && !Power::NONE.is_enough());
     assert!(Power::NONE.words(&truth).contains("true mixtures of K = 9, p = 64, N_k = 113 to 114"));
-    // More heads than dimensions leave nothing.
     assert_eq!(Truth::of_heads([600, 1], &single, tokens.view(), &options), None);
 }
 
@@ -108,7 +107,7 @@ fn rejections_with_power_stay() {
 
 /// True mixtures of the sizes of heads of networks (docs/real-networks.md) and as many tokens, with `limit` as the largest
 /// K: consistent, or undecided.
-fn of_heads_is_not_refused([clusters, dim, tokens]: [usize; 3], limit: usize) {
+fn of_heads_is_not_refused(([clusters, dim, tokens], limit): ([usize; 3], usize)) {
     let mixture = Mixture::balanced(tokens / clusters * clusters, clusters, dim, 0.1).unwrap();
     let options = Options { most_clusters: limit, ..Options::default() };
     let tokens = drawn(&mixture, "heads");
@@ -126,18 +125,15 @@ fn of_heads_is_not_refused([clusters, dim, tokens]: [usize; 3], limit: usize) {
 
 #[test]
 fn mixtures_of_the_size_of_a_networks_heads_are_not_refused() {
-    for (sizes, limit) in [([8, 16, 768], 4), ([8, 16, 768], 16), ([6, 8, 96], 4), ([6, 8, 192], 16)] {
-        of_heads_is_not_refused(sizes, limit);
-    }
+    let sizes = [([8, 16, 768], 4), ([8, 16, 768], 16), ([6, 8, 96], 4), ([6, 8, 192], 16)];
+    sizes.into_iter().for_each(of_heads_is_not_refused);
 }
 
 /// MiniLM and SmolLM2.
 #[test]
 #[ignore = "a minute or two"]
 fn mixtures_of_the_size_of_larger_networks_heads_are_not_refused() {
-    for (sizes, limit) in [([12, 32, 768], 4), ([12, 32, 768], 16), ([9, 64, 1020], 4)] {
-        of_heads_is_not_refused(sizes, limit);
-    }
+    [([12, 32, 768], 4), ([12, 32, 768], 16), ([9, 64, 1020], 4)].into_iter().for_each(of_heads_is_not_refused);
 }
 
 /// Draws do not depend on how many are fitted at a time; they have the mean, the scale and the type of the tokens.

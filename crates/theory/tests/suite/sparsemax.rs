@@ -60,7 +60,6 @@ fn the_plain_definition_is_the_papers() {
     assert_eq!(weights(&[0.0; 4]), [0.25; 4]);
     assert_eq!(weights(&[3.0, 7.0, 6.0]), [0.0, 1.0, 0.0]);
     assert_eq!(weights(&[5.0, 5.0, 1.0]), [0.5, 0.5, 0.0]);
-    // Masked scores get weight 0.
     assert_eq!(weights(&[0.5, f64::NEG_INFINITY, 0.0]), [0.75, 0.0, 0.25]);
     // The conditions of a projection p of z onto the simplex: p_i = max(z_i - τ, 0), Σ p_i = 1; and it
     // does not move with a constant added to z.
@@ -101,9 +100,9 @@ fn a_network_and_a_single_head_take_it() {
     let z = tokens(9, 40, 2.0, 4);
     let bases = vec![tokens(9, 4, 0.9, 5), tokens(9, 3, 0.9, 6)];
     let layer = Mssa::new(Sparsemax, 0.3);
-    let mut seen = vec![];
-    let last = unroll(z.view(), &layer, 3, |_| &bases, |l, _| seen.push(l)).unwrap();
-    assert_eq!(seen, [0, 1, 2, 3]);
+    let mut depths = vec![];
+    let last = unroll(z.view(), &layer, 3, |_| &bases, |l, _| depths.push(l)).unwrap();
+    assert_eq!(depths, [0, 1, 2, 3]);
     let mut by_hand = z.clone();
     for _ in 0..3 {
         by_hand = layer.stream(by_hand.view(), &bases).unwrap().output;

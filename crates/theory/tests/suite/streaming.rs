@@ -242,7 +242,7 @@ fn doubtful_f32_decisions_are_made_again() {
     let y32 = tokens(40, 300, 4.2, 21).mapv(|x| x as f32);
     let y = y32.mapv(f64::from);
     let weights = Mssa::new(Softmax, 0.5).weights(y.view());
-    let mut seen = 0;
+    let mut decisions = 0;
     for (low, high) in [(0.5, 0.9), (0.1, 0.3), (0.002, 0.01)] {
         let inside = weights.iter().copied().filter(|w| (low..high).contains(w)).take(5);
         for w in inside.collect::<Vec<_>>() {
@@ -252,11 +252,11 @@ fn doubtful_f32_decisions_are_made_again() {
                 let gap = largest(&(&fast.output.mapv(f64::from) - &plain_head(&layer, y.view())));
                 assert!(gap < 1e-5 * tau, "tau {tau}: {gap}");
                 assert!(fast.redecided >= 1);
-                seen += 1;
+                decisions += 1;
             }
         }
     }
-    assert!(seen >= 20, "only {seen} weights near a threshold");
+    assert!(decisions >= 20, "only {decisions} weights near a threshold");
     // The raw threshold: entries, not columns.
     let score = product(y.t(), y.view())[[3, 200]].abs();
     let layer = Mssa::new(HardThreshold { tau: score }, 0.5);

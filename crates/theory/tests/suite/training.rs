@@ -123,8 +123,8 @@ proptest! {
         prop_assert!((loss(attention, &fast, &w).unwrap() - plain).abs() <= 1e-12 * plain.max(1.0));
         // Central difference: error h²/6 of a third derivative, rounding 1e-16/h of the loss.
         let h = 1e-5;
-        let at = |step| plain_loss(attention, &prompts, &moved(&w, &direction, step));
-        let quotient = (at(h) - at(-h)) / (2.0 * h);
+        let loss_at = |step| plain_loss(attention, &prompts, &moved(&w, &direction, step));
+        let quotient = (loss_at(h) - loss_at(-h)) / (2.0 * h);
         let along = (&slope.kq * &direction.kq).sum() + (&slope.pv * &direction.pv).sum();
         let size = plain.max(1.0) * (1.0 + along.abs());
         prop_assert!((along - quotient).abs() < 2e-6 * size, "{along} {quotient}");
@@ -136,12 +136,12 @@ proptest! {
         let attention = Attention::ALL[usize::from(softmax)];
         let fast = packed::<f64>(&drawn(&task(1, 4, 21), 8, seed));
         let w = random_weights(4, 1.0, seed);
-        let of = |which: Vec<usize>| {
+        let part = |which: Vec<usize>| {
             let share = which.len() as f64 / 8.0;
             let (l, g) = gradient(attention, &fast, &w, &which).unwrap();
             (l * share, g.kq * share, g.pv * share)
         };
-        let (whole, first, rest) = (of((0..8).collect()), of((0..cut).collect()), of((cut..8).collect()));
+        let (whole, first, rest) = (part((0..8).collect()), part((0..cut).collect()), part((cut..8).collect()));
         prop_assert!((whole.0 - first.0 - rest.0).abs() < 1e-13);
         for (w, a, b) in [(&whole.1, &first.1, &rest.1), (&whole.2, &first.2, &rest.2)] {
             prop_assert!((w - a - b).iter().all(|x| x.abs() < 1e-13));

@@ -86,11 +86,9 @@ proptest! {
 #[test]
 fn least_squares_has_its_closed_form() {
     let (d, n) = (6, 4000);
-    let mut sums = Array1::<f64>::zeros(8);
-    for seed in 0..n {
-        let drawn = prompt(&law(Functions::Linear, d, 8, Shift::None), seed);
-        sums += &RegressionBaseline::LeastSquares.errors(&drawn).unwrap();
-    }
+    let law = law(Functions::Linear, d, 8, Shift::None);
+    let errors = |seed| RegressionBaseline::LeastSquares.errors(&prompt(&law, seed)).unwrap();
+    let sums = (0..n).map(errors).fold(Array1::<f64>::zeros(8), |sums, errors| sums + errors);
     for (k, sum) in sums.iter().enumerate() {
         let (mean, expected) = (sum / n as f64, d.saturating_sub(k) as f64);
         // Squares of products of normals: standard deviation below three times the mean.
@@ -125,9 +123,8 @@ fn shifts_are_what_they_say() {
     let short = prompt(&law(Functions::Linear, 4, 10, Shift::None), 3);
     assert_eq!(short.inputs, plain.inputs.slice(ndarray::s![.., ..10]));
     // Skewed: trace d, eigenvalues as 1, 1/4, 1/9, 1/16.
-    let mut covariance = Array2::<f64>::zeros((4, 4));
     let x = prompt(&law(Functions::Linear, 4, 200_000, Shift::Skewed), 0).inputs;
-    covariance += &(x.dot(&x.t()) / 200_000.0);
+    let covariance = x.dot(&x.t()) / 200_000.0;
     let (values, _) = attnlab_core::linalg::symmetric_eigen(covariance.view()).unwrap();
     let trace: f64 = (1..=4).map(|j| 1.0 / (j * j) as f64).sum();
     for (j, value) in values.iter().rev().enumerate() {

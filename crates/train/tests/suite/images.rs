@@ -6,7 +6,6 @@ use attnlab_images::patches::PatchOrder;
 use attnlab_images::shapes::{DrawnShapes, ShapeLaw};
 use attnlab_images::transforms::{Augmentation, Transform};
 use attnlab_train::model::{Input, Output, Tensor};
-
 use attnlab_train::training::images::{ImageTask, ImageView, scores};
 use attnlab_train::training::{Batch, TrainingTask};
 use attnlab_train::{ComputeDevice, Model, ModelConfig, Recording, preset};
@@ -36,14 +35,19 @@ fn view() -> ImageView {
     }
 }
 
-fn model(name: &str) -> Model {
+/// A network of images of so many patches in height and width.
+fn model_across(name: &str, across: usize) -> Model {
     let config = ModelConfig {
         input: Input::Patches { dim: PATCH * PATCH },
         output: Output::Classes { count: 3 },
-        context: (SIDE / PATCH).pow(2),
+        context: across.pow(2),
         ..preset(name).unwrap().resized(2, 16, 2)
     };
     Model::new(config, &ComputeDevice::cpu_f64(), &streams()).unwrap()
+}
+
+fn model(name: &str) -> Model {
+    model_across(name, SIDE / PATCH)
 }
 
 fn task<'a>(images: &'a DrawnShapes, smoothing: f64) -> ImageTask<'a> {
@@ -91,14 +95,8 @@ fn the_loss_of_an_epoch_is_that_of_all_images() {
         assert_eq!(task.held_out(&model).unwrap().map(|x| (x - mean).abs() < 1e-12), Some(true));
         let smoothed = numbers(self::task(&images, 0.3).loss(&model, &batch(12, 12)).unwrap())[0];
         let scores = numbers(scores(&model, tokens(&images, &indices), &mut Recording::default()).unwrap());
-        let uniform: f64 = scores
-            .chunks(3)
-            .map(|s| {
-                let sum: f64 = s.iter().map(|x| x.exp()).sum();
-                sum.ln() - s.iter().sum::<f64>() / 3.0
-            })
-            .sum::<f64>()
-            / 12.0;
+        let mean_over_classes = |s: &[f64]| s.iter().map(|x| x.exp()).sum::<f64>().ln() - s.iter().sum::<f64>() / 3.0;
+        let uniform = scores.chunks(3).map(mean_over_classes).sum::<f64>() / 12.0;
         assert!((smoothed - 0.7 * mean - 0.3 * uniform).abs() < ROUNDING, "{name}");
     }
 }
@@ -155,7 +153,7 @@ fn positions_at_another_resolution_are_those_of_opencv() {
     let two = [1.099983215, 1.00680542, 2.087036133, 1.013122559];
     let grid = [1.0, 2.0, -1.0, 0.0, 3.0, 5.0, 4.0, -2.0, 0.5];
     let width = 16;
-    let mut model = model_of(3);
+    let mut model = model_across("aot-v-16m", 3);
     // Coordinate j of a position is the grid's value, plus j; the class token has -7.
     let mut table = vec![-7.0; width];
     for value in grid {
@@ -181,11 +179,6 @@ fn positions_at_another_resolution_are_those_of_opencv() {
     let ragged = Model::new(ragged, &ComputeDevice::cpu(), &streams()).unwrap();
     let refused = ragged.at_resolution(2).err().unwrap().to_string();
     assert!(refused.contains("square"), "{refused}");
-}
-
-fn model_of(across: usize) -> Model {
-    let config = ModelConfig { context: across * across, ..model("aot-v-16m").config().clone() };
-    Model::new(config, &ComputeDevice::cpu_f64(), &streams()).unwrap()
 }
 
 /// Other classes begin anew, as many keep their map, and nothing else changes.

@@ -153,36 +153,28 @@ fn derivatives_are_finite_differences() {
     for (name, mut model) in variants() {
         let mut derivatives = loss(&model).backward();
         let specs: Vec<_> = model.parameters().map(|p| p.spec.clone()).collect();
-        let gradients: Vec<Vec<f64>> = model
-            .parameters()
-            .map(|p| {
-                let g = p.value.grad_remove(&mut derivatives);
-                g.map_or(vec![], |g| g.try_to_vec_as::<f64>().unwrap())
-            })
-            .collect();
+        let gradients: Vec<Option<Tensor<2>>> =
+            model.parameters().map(|p| p.value.grad_remove(&mut derivatives)).collect();
         let mut checked = 0;
         for (spec, gradient) in specs.iter().zip(gradients) {
-            if gradient.is_empty() {
-                continue;
-            }
+            let Some(gradient) = gradient else { continue };
+            let gradient = gradient.try_to_vec_as::<f64>().unwrap();
             let values = model.values(&spec.name).unwrap();
             // Three entries of each parameter: first, last, and one between.
             let n = values.len();
             for i in [0, n / 2, n - 1] {
                 let h = 1e-5;
-                let mut at = |x: f64| {
+                let mut loss_at = |x: f64| {
                     let mut changed = values.clone();
                     changed[i] = x;
                     model.set(&spec.name, changed).unwrap();
                     scalar(&loss(&model))
                 };
-                let difference = (at(values[i] + h) - at(values[i] - h)) / (2.0 * h);
-                let size = 1e-2 + difference.abs();
+                let difference = (loss_at(values[i] + h) - loss_at(values[i] - h)) / (2.0 * h);
+                let (size, gradient, parameter) = (1e-2 + difference.abs(), gradient[i], &spec.name);
                 assert!(
-                    (gradient[i] - difference).abs() < 1e-6 * size,
-                    "{name} {} [{i}]: {} {difference}",
-                    spec.name,
-                    gradient[i]
+                    (gradient - difference).abs() < 1e-6 * size,
+                    "{name} {parameter} [{i}]: {gradient} {difference}"
                 );
                 checked += 1;
             }
@@ -195,10 +187,7 @@ fn derivatives_are_finite_differences() {
 /// A causal network's outputs do not depend on what comes later.
 #[test]
 fn causal_networks_do_not_see_ahead() {
-    for (name, model) in variants() {
-        if !model.config().causal {
-            continue;
-        }
+    for (name, model) in variants().into_iter().filter(|(_, model)| model.config().causal) {
         let outputs = |values: Vec<f64>, n: usize| {
             let x = model.device().tensor(values, [1, n, 3]);
             model.forward(x, &mut Recording::default()).unwrap().try_to_vec_as::<f64>().unwrap()

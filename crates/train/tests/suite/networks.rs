@@ -34,12 +34,10 @@ pub fn small_on(device: &ComputeDevice, change: impl FnOnce(&mut ModelConfig)) -
     model
 }
 
-/// The same in f64 on the CPU.
 pub fn small(change: impl FnOnce(&mut ModelConfig)) -> Model {
     small_on(&ComputeDevice::cpu_f64(), change)
 }
 
-/// Every kind of network on the CPU, in f64.
 pub fn variants() -> Vec<(&'static str, Model)> {
     variants_on(&ComputeDevice::cpu_f64())
 }

@@ -60,8 +60,12 @@ fn values(model: &Model) -> Vec<Vec<f64>> {
     names.iter().map(|n| model.values(n).unwrap()).collect()
 }
 
+fn run_on(device: &ComputeDevice, plan: &TrainingPlan, context: &TrialContext) -> Result<Trained> {
+    train(&task(), small(device), plan, &streams(), "test", context)
+}
+
 fn run(plan: &TrainingPlan, context: &TrialContext) -> Result<Trained> {
-    train(&task(), small(&ComputeDevice::cpu()), plan, &streams(), "test", context)
+    run_on(&ComputeDevice::cpu(), plan, context)
 }
 
 /// torch 2.9.1 in double precision: `x = [[1, -.5], [.25, 2]]`, three steps at rate .1 with gradients
@@ -142,22 +146,17 @@ fn the_rate_warms_up_and_falls() {
 /// A batch in four parts gives the step of the whole batch, up to rounding: f64, one step.
 #[test]
 fn accumulated_gradients_are_those_of_the_batch() {
-    let [whole, parts] = [1, 4].map(|accumulate| {
-        let plan = TrainingPlan { accumulate, ..plan(1) };
-        let model = small(&ComputeDevice::cpu_f64());
-        let trained = train(&task(), model, &plan, &streams(), "test", &TrialContext::none()).unwrap();
-        (trained.history, values(&trained.model))
-    });
-    assert!((whole.0.losses[0] - parts.0.losses[0]).abs() < 1e-12);
-    assert!((whole.0.norms[0] - parts.0.norms[0]).abs() < 1e-10);
+    let history = |steps, accumulate| {
+        let plan = TrainingPlan { accumulate, ..plan(steps) };
+        run_on(&ComputeDevice::cpu_f64(), &plan, &TrialContext::none()).unwrap().history
+    };
+    let [whole, parts] = [1, 4].map(|accumulate| history(1, accumulate));
+    assert!((whole.losses[0] - parts.losses[0]).abs() < 1e-12);
+    assert!((whole.norms[0] - parts.norms[0]).abs() < 1e-10);
     // Adam's first step is rate · sign, so a gradient of rounding size may flip: compare gradients'
     // effect through the loss of the second step instead of through each entry.
-    let two = |accumulate| {
-        let plan = TrainingPlan { accumulate, ..plan(3) };
-        let model = small(&ComputeDevice::cpu_f64());
-        train(&task(), model, &plan, &streams(), "test", &TrialContext::none()).unwrap().history.losses[2]
-    };
-    assert!((two(1) - two(4)).abs() < 1e-6);
+    let [whole, parts] = [1, 4].map(|accumulate| history(3, accumulate).losses[2]);
+    assert!((whole - parts).abs() < 1e-6);
 }
 
 /// Stopped at any checkpoint and given again, a run ends in the same bits as one that was never

@@ -20,20 +20,20 @@ const LEVEL: f64 = 0.95;
 
 /// Verdict of a check and its p-value.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct WeighedCheck {
     kind: VerdictKind,
     p_value: Option<f64>,
 }
 
-impl Found {
+impl WeighedCheck {
     fn decided(self) -> bool {
         matches!(self.kind, VerdictKind::Supported | VerdictKind::Refuted)
     }
 }
 
-fn weighed(claim: &Statement, outcomes: &[Outcome]) -> Found {
+fn weighed(claim: &Statement, outcomes: &[Outcome]) -> WeighedCheck {
     let evidence = weigh(claim, &Params::default(), outcomes, LEVEL).unwrap();
-    Found { kind: evidence.judgement.verdict.kind(), p_value: evidence.p_value }
+    WeighedCheck { kind: evidence.judgement.verdict.kind(), p_value: evidence.p_value }
 }
 
 fn rng(name: &str, run: u64) -> Generator {
@@ -224,8 +224,8 @@ fn analytic_p_values_are_those_of_bisection() {
                 (band, values(n, mean, &mut rng))
             }
         };
-        let at = |alpha: f64| judge(promise, &outcomes, 1.0 - alpha).unwrap();
-        let decided = at(0.5);
+        let judged_at = |alpha: f64| judge(promise, &outcomes, 1.0 - alpha).unwrap();
+        let decided = judged_at(0.5);
         let kind = decided.verdict.kind();
         let Some(p) = least_alpha(promise, &decided, n).unwrap() else { return false };
         // Below, 1 − α rounds by more than the digits compared.
@@ -235,7 +235,7 @@ fn analytic_p_values_are_those_of_bisection() {
         let (mut low, mut high) = (0.0, 0.5);
         while high - low > 1e-8 * high {
             let middle: f64 = 0.5 * (low + high);
-            if at(middle).verdict.kind() == kind { high = middle } else { low = middle }
+            if judged_at(middle).verdict.kind() == kind { high = middle } else { low = middle }
         }
         let off = (p / high - 1.0).abs();
         assert!(off < 1e-6, "{promise:?}, n = {n}, {kind:?}: {p:e} and {high:e}");
@@ -258,7 +258,7 @@ fn families_of_bounds_keep_their_level() {
 }
 
 /// One claim of a family at its boundary, where no verdict is warranted.
-fn at_boundary(number: u64, run: u64) -> Found {
+fn at_boundary(number: u64, run: u64) -> WeighedCheck {
     let mut rng = rng("family", 1000 * run + number);
     let bounded = |side, promise| Statement { side, ..statement(promise, 20) };
     let (claim, outcomes) = match number % 5 {
@@ -286,7 +286,7 @@ fn some_unwarranted_verdict_stands_in_at_most_a_share_of_alpha() {
     let families = 1000;
     let alarms = |adjusted_for_open: bool| {
         let stands = |run: &u64| {
-            let verdicts: Vec<Found> = (0..100).map(|number| at_boundary(number, *run)).collect();
+            let verdicts: Vec<WeighedCheck> = (0..100).map(|number| at_boundary(number, *run)).collect();
             let counted = verdicts.iter().filter(|f| adjusted_for_open || f.decided());
             let p: Vec<f64> = counted.filter_map(|f| f.p_value).collect();
             holm(&p).iter().any(|p| *p <= 1.0 - LEVEL)
@@ -294,8 +294,8 @@ fn some_unwarranted_verdict_stands_in_at_most_a_share_of_alpha() {
         let alarms = (0..families).into_par_iter().filter(stands).count() as u64;
         binomial(alarms, families, 1.0 - 2e-6).unwrap()
     };
-    let (all, decided) = (alarms(true), alarms(false));
-    println!("over all checks {}, over decided ones {}", all.value, decided.value);
-    assert!(all.low <= 1.0 - LEVEL, "over all checks: {all:?}");
+    let (of_all_checks, decided) = (alarms(true), alarms(false));
+    println!("over all checks {}, over decided ones {}", of_all_checks.value, decided.value);
+    assert!(of_all_checks.low <= 1.0 - LEVEL, "over all checks: {of_all_checks:?}");
     assert!(decided.low > 0.2, "over decided checks alone: {decided:?}");
 }

@@ -15,7 +15,6 @@ pub fn configured(experiment: &str, defaults: &[&str], more: &[&str]) -> Result<
     catalogue().experiment(experiment)?.configure(true, None, &sets.join("\n").parse().unwrap())
 }
 
-/// Runs the experiment in a folder.
 pub fn complete(experiment: &dyn Experiment, out: &Path) -> RunReport {
     experiment::run(experiment, out, &RunOptions::default(), &Silent).unwrap()
 }

@@ -22,7 +22,7 @@ pub struct Files(TempDir);
 impl Files {
     pub fn sampled(arguments: &[&str]) -> Files {
         let files = Files(tempfile::tempdir().unwrap());
-        let out = files.at("");
+        let out = files.path_of("");
         command(&[&["sample", "--out", &out], arguments].concat()).unwrap();
         files
     }
@@ -31,32 +31,30 @@ impl Files {
         Files::sampled(&["--tokens", "400", "--dim", "40", "--delta", "0.05", "--seed", "3"])
     }
 
-    pub fn at(&self, name: &str) -> String {
+    pub fn path_of(&self, name: &str) -> String {
         self.0.path().join(name).to_str().unwrap().to_string()
     }
 
     pub fn data(&self) -> Data {
         let bases: Vec<PathBuf> =
-            (0..).map(|k| PathBuf::from(self.at(&format!("u{k}.npy")))).take_while(|path| path.exists()).collect();
-        let (z, y) = (self.at("z.npy"), self.at("y.npy"));
+            (0..).map(|k| PathBuf::from(self.path_of(&format!("u{k}.npy")))).take_while(|path| path.exists()).collect();
+        let (z, y) = (self.path_of("z.npy"), self.path_of("y.npy"));
         Data::read(Path::new(&z), &bases, Path::new(&y)).unwrap()
     }
 
     /// Path of a file of this name with these tokens.
     pub fn written(&self, name: &str, tokens: &Array2<f64>) -> String {
-        write_tokens(Path::new(&self.at(name)), tokens, false).unwrap();
-        self.at(name)
+        write_tokens(Path::new(&self.path_of(name)), tokens, false).unwrap();
+        self.path_of(name)
     }
 
-    /// Rows of an inspection with these arguments.
     pub fn inspected(&self, arguments: &[&str]) -> Result<Vec<Row>, String> {
-        let out = self.at("inspected");
+        let out = self.path_of("inspected");
         command(&[&["inspect", "--out", &out, "--force"], arguments].concat())?;
         Ok(store::read(Path::new(&out)).unwrap().rows)
     }
 
-    /// Page of the last inspection.
     pub fn page(&self) -> String {
-        std::fs::read_to_string(self.at("inspected/inspect.html")).unwrap()
+        std::fs::read_to_string(self.path_of("inspected/inspect.html")).unwrap()
     }
 }

@@ -43,16 +43,20 @@ impl Folder {
         path
     }
 
-    pub(crate) fn at(&self, name: &str) -> String {
+    pub(crate) fn path_of(&self, name: &str) -> String {
         self.0.path().join(name).to_str().unwrap().to_string()
     }
 }
 
 fn prepared(path: &Path, task: Task, passes: Passes) -> (Transformer, Prepared) {
     let (network, tokenizer) = llama();
-    let read = files::read(&[path], task).unwrap();
-    let items = Prepared::new(&read, &tokenizer, network.architecture(), passes).unwrap();
+    let items = items(path, task, passes, &network, &tokenizer);
     (network, items)
+}
+
+/// The items of a file with a tokenizer that need not be the network's.
+fn items(path: &Path, task: Task, passes: Passes, network: &Transformer, tokenizer: &Tokenizer) -> Prepared {
+    Prepared::new(&files::read(&[path], task).unwrap(), tokenizer, network.architecture(), passes).unwrap()
 }
 
 /// Passes over a text as it is; the other tasks take no window.
@@ -247,10 +251,9 @@ fn a_text_is_encoded_once_and_cut_afterwards() {
     let (network, _) = llama();
     let tokenizer = Tokenizer::open(&sentencepiece(&folder)).unwrap();
     let text = folder.with("t.txt", "we see <unk> here and <unk> there");
-    let read = files::read(&[text], Task::Text).unwrap();
     let count = |detokenise| {
         let passes = Passes { detokenise, window: 32, stride: 31 };
-        let items = Prepared::new(&read, &tokenizer, network.architecture(), passes).unwrap();
+        let items = items(&text, Task::Text, passes, &network, &tokenizer);
         let scored = scores(&network, &items);
         let counts = items.reading("loss per token", &scored, 0.95).unwrap().counts;
         let get = |name: &str| counts.iter().find(|(known, _)| *known == name).unwrap().1;
@@ -258,22 +261,20 @@ fn a_text_is_encoded_once_and_cut_afterwards() {
     };
     // 17 letters; <unk>, matched before all else, twice; the 6 spaces of the text; one before each of its three parts
     // between added tokens.
-    let (all, predicted) = count(Detokeniser::Ptb);
-    assert_eq!((all, predicted), (28.0, 28.0), "<s> predicts the first token");
+    let (tokens, predicted) = count(Detokeniser::Ptb);
+    assert_eq!((tokens, predicted), (28.0, 28.0), "<s> predicts the first token");
     let (same, counted) = count(Detokeniser::PtbWithoutUnk);
-    assert_eq!(same, all, "the same tokens are read");
-    assert_eq!(all - counted, 4.0, "a space and <unk>, twice");
+    assert_eq!(same, tokens, "the same tokens are read");
+    assert_eq!(tokens - counted, 4.0, "a space and <unk>, twice");
     let passage = folder.with("p.txt", "we see the sea");
-    let read = files::read(&[passage], Task::Lambada).unwrap();
-    let items = Prepared::new(&read, &tokenizer, network.architecture(), passes(0, 0)).unwrap();
-    let scored = scores(&network, &items);
-    let counts = items.reading("loss per last word", &scored, 0.95).unwrap().counts;
+    let last_words = items(&passage, Task::Lambada, passes(0, 0), &network, &tokenizer);
+    let scored = scores(&network, &last_words);
+    let counts = last_words.reading("loss per last word", &scored, 0.95).unwrap().counts;
     assert_eq!(counts[1], ("last tokens", 4.0), "the space and three letters");
-    assert_eq!(items.tokens(0), 15, "<s>, a space before each word, and the letters but the last");
+    assert_eq!(last_words.tokens(0), 15, "<s>, a space before each word, and the letters but the last");
     let question = folder.with("q.txt", "1 a cat ran .\n2 the XXXXX ran .\tdog\t\tcat|dog|hens\n");
-    let read = files::read(&[question], Task::Cbt).unwrap();
-    let items = Prepared::new(&read, &tokenizer, network.architecture(), passes(0, 0)).unwrap();
-    let lengths: Vec<f64> = scores(&network, &items)[0].chunks(3).map(|s| s[1]).collect();
+    let questions = items(&question, Task::Cbt, passes(0, 0), &network, &tokenizer);
+    let lengths: Vec<f64> = scores(&network, &questions)[0].chunks(3).map(|s| s[1]).collect();
     assert_eq!(lengths, [4.0, 4.0, 5.0], "the space and the letters of a candidate");
 }
 
@@ -296,10 +297,9 @@ fn the_default_stride_leaves_room_for_special_tokens() {
     let read = files::read(&[&file], Task::Text).unwrap();
     let refused = Prepared::new(&read, &tokenizer, llama().0.architecture(), passes(16, 16)).err();
     let refused = refused.unwrap().to_string();
-    assert!(
-        refused.contains("stride = 16: must be from 1 to 15") && refused.contains("Write --stride 15"),
-        "{refused}"
-    );
+    for part in ["stride = 16: must be from 1 to 15", "Write --stride 15"] {
+        assert!(refused.contains(part), "{refused}");
+    }
 }
 
 const QUESTION: &str = "1 the cat sat .\n2 a dog ran .\n3 the XXXXX ran off .\tdog\t\tcat|dog|hen\n";

@@ -70,7 +70,7 @@ fn malformed_files_are_refused_with_their_place() {
         let message = refused(name, text, task);
         assert!(message.contains(part), "{name}: {message}");
     }
-    let missing = files::read(&[folder.at("none.txt")], Task::Text).unwrap_err();
+    let missing = files::read(&[folder.path_of("none.txt")], Task::Text).unwrap_err();
     assert!(missing.to_string().contains("--data"));
 }
 
@@ -119,13 +119,13 @@ fn texts_in_the_wild_are_read_or_named() {
 #[test]
 fn texts_are_joined_and_equal_files_are_read_once() {
     let folder = Folder::new();
-    let one = folder.with("one.txt", "a b\nc");
-    let two = folder.with("two.txt", "a b\nc");
+    let first = folder.with("one.txt", "a b\nc");
+    let second = folder.with("two.txt", "a b\nc");
     let lines =
         folder.with("three.jsonl", "{\"text\": \"d\"}\n{\"text\": \"\"}\n{\"text\": \"e\\n\"}\n{\"text\": \"f\"}");
     let read = |files: &[&PathBuf]| files::read(files, Task::Text).unwrap();
-    assert_eq!(read(&[&one, &two]), Read::Text("a b\nc".into()));
-    assert_eq!(read(&[&one, &lines]), Read::Text("a b\nc\nd\ne\nf".into()));
+    assert_eq!(read(&[&first, &second]), Read::Text("a b\nc".into()));
+    assert_eq!(read(&[&first, &lines]), Read::Text("a b\nc\nd\ne\nf".into()));
     let docs = folder.with("docs.txt", "one\ntwo\n<|endoftext|>\nthree\n<|endoftext|>\n");
     let docs = files::documents(&docs).unwrap();
     let numbered: Vec<(&str, usize)> = docs.iter().map(|d| (&d.value[..], d.number)).collect();
@@ -135,14 +135,14 @@ fn texts_are_joined_and_equal_files_are_read_once() {
 #[test]
 fn the_command_writes_everything() {
     let folder = Folder::new();
-    let file = folder.at("p.txt");
+    let file = folder.path_of("p.txt");
     fs::write(&file, PASSAGES.join("\n")).unwrap();
     let network = gguf();
     let evaluate = |out: &str, more: &[&str]| {
-        command(&[&["evaluate", network.to_str().unwrap(), "--out", &folder.at(out)], more].concat())
+        command(&[&["evaluate", network.to_str().unwrap(), "--out", &folder.path_of(out)], more].concat())
     };
     evaluate("lambada", &["--task", "lambada", "--data", &file]).unwrap();
-    let out = folder.at("lambada");
+    let out = folder.path_of("lambada");
     let rows = store::read(Path::new(&out)).unwrap().rows;
     // Two networks, two detokenisers, six readings.
     assert_eq!(rows.len(), 24);
@@ -154,14 +154,13 @@ fn the_command_writes_everything() {
         assert!(page.contains(word), "{word}");
     }
     evaluate("cost", &["--task", "cost", "--context", "24", "--runs", "2"]).unwrap();
-    let cost = &store::read(Path::new(&folder.at("cost"))).unwrap().rows[0];
+    let cost = &store::read(Path::new(&folder.path_of("cost"))).unwrap().rows[0];
     let number = |name: &str| cost.number(name).unwrap();
     assert!(number("gflop") <= number("gflop_executed") && number("gflop_maps") < number("gflop"));
     assert!(number("low") <= number("value") && number("value") <= number("high"));
     assert_eq!(cost.series("seconds").unwrap().len(), 2);
 }
 
-/// Every example of the help can be parsed.
 #[test]
 fn the_examples_of_the_help_are_sound() {
     let catalogue = catalogue();
@@ -196,4 +195,23 @@ fn our_questions_are_questions() {
     let Read::Questions(questions) = files::read(&[file], Task::Cbt).unwrap() else { panic!("questions") };
     assert_eq!(questions.len(), 12);
     assert!(questions.iter().all(|q| q.value.candidates.len() == 10));
+}
+
+/// The same records as JSON lines, and torn files.
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_is_json_lines() {
+    use attnlab_lab::run::export::{Column, Values, to_parquet};
+    let folder = Folder::new();
+    let values = Values::Text(PASSAGES[..2].iter().map(|p| Some(p.to_string())).collect());
+    let bytes = to_parquet(&[Column { name: "text".into(), values }]).unwrap();
+    let file = folder.with("p.parquet", &bytes);
+    let Read::Passages(passages) = files::read(&[&file], Task::Lambada).unwrap() else { panic!("passages") };
+    let texts: Vec<&str> = passages.iter().map(|p| &p.value[..]).collect();
+    assert_eq!(texts, PASSAGES[..2]);
+    for length in [5, bytes.len() / 2, bytes.len() - 5] {
+        let torn = folder.with("torn.parquet", &bytes[..length]);
+        let refused = files::read(&[&torn], Task::Lambada).unwrap_err().to_string();
+        assert!(refused.contains("must be a parquet file"), "{refused}");
+    }
 }

@@ -133,12 +133,12 @@ fn the_network_deviates_exactly_at_the_horizon() {
 
         let draw = m.draw(&streams(trial)).unwrap();
         let layer = Mssa::new(ThresholdedSoftmax { tau }, eta);
-        let mut seen: Vec<Vec<f64>> = vec![];
+        let mut snr_by_layer: Vec<Vec<f64>> = vec![];
         let layers = predicted as usize + 1;
-        let look = |_, z: &Array2<f64>| seen.push(snr(z.view(), &draw.bases, &draw.labels));
+        let look = |_, z: &Array2<f64>| snr_by_layer.push(snr(z.view(), &draw.bases, &draw.labels));
         unroll(draw.tokens.view(), &layer, layers, |_| &draw.bases, look).unwrap();
         let exact = |l: usize| {
-            let ratios = seen[l + 1].iter().zip(&seen[l]).map(|(b, a)| b / a);
+            let ratios = snr_by_layer[l + 1].iter().zip(&snr_by_layer[l]).map(|(b, a)| b / a);
             ratios.fold(0.0, |worst: f64, r| worst.max((r - 1.0 - eta * tau).abs())) < 1e-9
         };
         let first = (0..layers).find(|l| !exact(*l));

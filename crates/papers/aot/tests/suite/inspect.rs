@@ -20,7 +20,7 @@ use std::path::Path;
 #[test]
 fn an_inspection_finds_the_draw_and_writes_everything() {
     let files = Files::small();
-    let z = files.at("z.npy");
+    let z = files.path_of("z.npy");
     let rows = files.inspected(&["--activations", &z, "--tokens-are", "columns"]).unwrap();
     let data = &rows[0].data;
     assert_eq!((&data["dims"], &data["counts"]), (&json!([40, 40]), &json!([200, 200])));
@@ -36,24 +36,24 @@ fn an_inspection_finds_the_draw_and_writes_everything() {
     }
     assert_eq!(data["labels"]["theta_crit"], 1.0);
     for name in ["rows.jsonl", "rows.csv", "inspect.html", "inspect.png", "inspect.csv"] {
-        assert!(Path::new(&files.at("inspected")).join(name).exists(), "{name}");
+        assert!(Path::new(&files.path_of("inspected")).join(name).exists(), "{name}");
     }
     let page = files.page();
     let summary = "1 array: 1 of 1 consistent with Definition 1, 0 not such a mixture, 0 undecided.";
     for word in [summary, "Hypotheses of Theorem 1", "N &gt;= 8 pi K^2 log^3 N", "not such a mixture", "<svg"] {
         assert!(page.contains(word), "{word}");
     }
-    // The same again adds no row.
-    let again = ["inspect", "--activations", &z, "--tokens-are", "columns", "--json", "--out", &files.at("inspected")];
+    let again =
+        ["inspect", "--activations", &z, "--tokens-are", "columns", "--json", "--out", &files.path_of("inspected")];
     command(&again).unwrap();
-    assert_eq!(store::read(Path::new(&files.at("inspected"))).unwrap().rows, rows);
+    assert_eq!(store::read(Path::new(&files.path_of("inspected"))).unwrap().rows, rows);
 }
 
 /// With the bases and labels of the draw, the horizon is that of `horizon`.
 #[test]
 fn known_bases_give_the_horizon_of_the_draw() {
     let files = Files::small();
-    let [z, u, v, y] = ["z.npy", "u0.npy", "u1.npy", "y.npy"].map(|name| files.at(name));
+    let [z, u, v, y] = ["z.npy", "u0.npy", "u1.npy", "y.npy"].map(|name| files.path_of(name));
     let known = ["--activations", &z, "--tokens-are", "columns", "--bases", &u, &v, "--labels", &y];
     let rows = files.inspected(&known).unwrap();
     let expected = horizon_of_tokens(&Cpu, &files.data(), 0.5, 0.55, &Silent).unwrap();
@@ -70,18 +70,19 @@ fn known_bases_give_the_horizon_of_the_draw() {
 #[test]
 fn refusals_come_before_the_folder() {
     let files = Files::small();
-    let z = files.at("z.npy");
+    let z = files.path_of("z.npy");
     let tokens = files.data().tokens;
     let zeros = files.written("zeros.npy", &Array2::zeros(tokens.dim()));
     let mut one_nan = tokens.clone();
     one_nan[[2, 3]] = f64::NAN;
     let nan = files.written("nan.npy", &one_nan);
     let doubled = files.written("doubled.npy", &(2.0 * &files.data().bases[0]));
-    let (labels, last) = (files.at("y.npy"), files.at("u1.npy"));
-    let kept = files.at("kept");
-    command(&["inspect", "--activations", &z, "--tokens-are", "columns", "--no-controls", "--out", &kept]).unwrap();
+    let (labels, last) = (files.path_of("y.npy"), files.path_of("u1.npy"));
+    let inspected = files.path_of("kept");
+    command(&["inspect", "--activations", &z, "--tokens-are", "columns", "--no-controls", "--out", &inspected])
+        .unwrap();
     let results = || {
-        let mut files: Vec<_> = fs::read_dir(&kept).unwrap().map(|file| file.unwrap().path()).collect();
+        let mut files: Vec<_> = fs::read_dir(&inspected).unwrap().map(|file| file.unwrap().path()).collect();
         files.sort();
         files.into_iter().map(|file| (fs::read(&file).unwrap(), file)).collect::<Vec<_>>()
     };
@@ -94,21 +95,21 @@ fn refusals_come_before_the_folder() {
         (&z, vec!["--tau", "2"], "tau = 2"),
         (&z, vec!["--bases", &last, "--labels", &labels], "labels"),
     ] {
-        for (out, force) in [(&files.at("runs/new"), false), (&kept, true)] {
+        for (out, force) in [(&files.path_of("runs/new"), false), (&inspected, true)] {
             let words = ["inspect", "--activations", activations, "--tokens-are", "columns", "--out", out];
             let words = [&words[..], &options, if force { &["--force"] } else { &[] }].concat();
             let refused = command(&words).unwrap_err();
             assert!(refused.contains(problem), "{refused}");
-            assert!(!Path::new(&files.at("runs")).exists(), "{problem}");
+            assert!(!Path::new(&files.path_of("runs")).exists(), "{problem}");
             assert!(results() == before, "{problem}");
         }
     }
     // Found by the fit alone: what was begun is taken back.
     let bases = ["--bases", &doubled, &last, "--labels", &labels];
     let words =
-        [&["inspect", "--activations", &z, "--tokens-are", "columns", "--out", &files.at("runs/new")], &bases[..]];
+        [&["inspect", "--activations", &z, "--tokens-are", "columns", "--out", &files.path_of("runs/new")], &bases[..]];
     assert!(command(&words.concat()).unwrap_err().contains("orthonormal columns"));
-    assert!(!Path::new(&files.at("runs")).exists());
+    assert!(!Path::new(&files.path_of("runs")).exists());
 }
 
 /// A number of clusters that one array does not allow, in dimensions or in tokens, leaves the others their verdicts. The
@@ -120,7 +121,7 @@ fn an_impossible_number_of_clusters_ends_no_other_array() {
     let flat = files.written("flat.npy", &tokens.slice(s![..2, ..]).to_owned());
     let short = files.written("short.npy", &tokens.slice(s![.., ..5]).to_owned());
     let options = ["--tokens-are", "columns", "--clusters", "3", "--power-draws", "0"];
-    let z = files.at("z.npy");
+    let z = files.path_of("z.npy");
     let rows = files.inspected(&[&["--activations", &flat, &short, &z][..], &options].concat()).unwrap();
     let page = files.page();
     for (row, reason) in rows.iter().zip([
@@ -137,20 +138,20 @@ fn an_impossible_number_of_clusters_ends_no_other_array() {
         (&[&short, &short][..], "half the number of tokens"),
         (&[&flat][..], "the tokens span 2 dimensions"),
     ] {
-        let out = files.at(if arrays.len() == 1 { "runs/new" } else { "inspected" });
+        let out = files.path_of(if arrays.len() == 1 { "runs/new" } else { "inspected" });
         let arrays: Vec<&str> = arrays.iter().map(|name| name.as_str()).collect();
         let words = [&["inspect", "--out", &out, "--force", "--activations"][..], &arrays, &options].concat();
         let refused = command(&words).unwrap_err();
         assert!(refused.contains(problem), "{refused}");
     }
-    assert!(!Path::new(&files.at("runs")).exists());
+    assert!(!Path::new(&files.path_of("runs")).exists());
 }
 
 /// Numbers of clusters that the search cannot try are in the row, and on the page, with the reason.
 #[test]
 fn impossible_numbers_of_clusters_are_shown() {
     let files = Files::sampled(&["--tokens", "120", "--dim", "2", "--delta", "0.1"]);
-    let z = files.at("z.npy");
+    let z = files.path_of("z.npy");
     let options = ["--tokens-are", "columns", "--power-draws", "0", "--no-controls"];
     let rows = files.inspected(&[&["--activations", z.as_str()][..], &options].concat()).unwrap();
     let reason = "5 to 16: the tokens span 4 dimensions, and every cluster needs one";
@@ -200,7 +201,7 @@ fn orientation_layers_scale_and_mean() {
     let files = Files::small();
     let z = files.data().tokens;
     let layers = Array3::from_shape_fn((2, 400, 80), |(l, i, j)| z[[j, i]] * (1.0 + l as f64) + l as f64);
-    let path = files.at("layers.npy");
+    let path = files.path_of("layers.npy");
     npy::write(&layers, fs::File::create(&path).unwrap()).unwrap();
     let three = list(&[path.clone().into()], TokensAre::Rows).unwrap();
     assert_eq!((three[1].name.as_str(), three[1].shape), ("layers[1]", (80, 400)));
@@ -225,7 +226,7 @@ fn orientation_layers_scale_and_mean() {
 #[test]
 fn a_verdict_has_a_power_and_a_horizon_an_interval() {
     let files = Files::small();
-    let z = files.at("z.npy");
+    let z = files.path_of("z.npy");
     let given = ["--activations", z.as_str(), "--tokens-are", "columns", "--no-controls"];
     let rows = files.inspected(&given).unwrap();
     let data = &rows[0].data;
@@ -266,8 +267,8 @@ fn the_interval_of_a_horizon_holds_that_with_the_true_bases() {
     let mut outside = vec![];
     for trial in 0..10 {
         let draw = sizes[trial as usize % 2].draw(&Streams::new(3, "horizon", 0, trial)).unwrap();
-        let found = inspect(draw.tokens.view(), &how, &Streams::new(4, "t", 0, trial)).unwrap();
-        let [low, high] = ["theta_crit_low", "theta_crit_high"].map(|name| found[name].as_f64());
+        let findings = inspect(draw.tokens.view(), &how, &Streams::new(4, "t", 0, trial)).unwrap();
+        let [low, high] = ["theta_crit_low", "theta_crit_high"].map(|name| findings[name].as_f64());
         let Some((low, high)) = low.zip(high) else { continue };
         let data = Data::new(draw.tokens, draw.bases, draw.labels).unwrap();
         let exact = horizon_of_tokens(&Cpu, &data, 0.5, 0.55, &Silent).unwrap().theta_crit.unwrap();
@@ -281,14 +282,14 @@ fn the_interval_of_a_horizon_holds_that_with_the_true_bases() {
 fn the_seam_takes_layers_in_memory() {
     let draw = |trial| Mixture::balanced(160, 2, 8, 0.1).unwrap().draw(&Streams::new(1, "t", 0, trial)).unwrap();
     let layers = (0..2).map(|l| Ok((format!("layer {l}"), draw(l).tokens)));
-    let mut seen = vec![];
+    let mut shown = vec![];
     let streams = Streams::new(2, "t", 0, 0);
     let mut show = |name: String, data: serde_json::Map<String, Value>| {
-        seen.push((name, data["dims"].clone()));
+        shown.push((name, data["dims"].clone()));
         Ok(())
     };
     inspect_layers(layers, &How::default(), &streams, &mut show).unwrap();
-    assert_eq!(seen, [("layer 0".to_string(), json!([8, 8])), ("layer 1".to_string(), json!([8, 8]))]);
+    assert_eq!(shown, [("layer 0".to_string(), json!([8, 8])), ("layer 1".to_string(), json!([8, 8]))]);
     let bad = How { tau: 1.5, ..How::default() };
     assert!(inspect(draw(0).tokens.view(), &bad, &streams).unwrap_err().to_string().contains("tau = 1.5"));
     let nan = Array2::from_elem((4, 9), f64::NAN);
@@ -304,8 +305,8 @@ fn examples_of_the_help_run() {
     let data: Vec<u8> = rows.iter().flat_map(|x| x.to_le_bytes()).collect();
     let header = json!({"states": {"dtype": "F64", "shape": [400, 80], "data_offsets": [0, data.len()]}}).to_string();
     let safetensors = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &data].concat();
-    fs::write(files.at("states.safetensors"), safetensors).unwrap();
-    fs::copy(crate::data("passage.txt"), files.at("book.txt")).unwrap();
+    fs::write(files.path_of("states.safetensors"), safetensors).unwrap();
+    fs::copy(crate::data("passage.txt"), files.path_of("book.txt")).unwrap();
     let llama = crate::data("llama.gguf");
     let mut ran = 0;
     for name in ["sample", "inspect"] {
@@ -321,19 +322,19 @@ fn examples_of_the_help_run() {
                     "SmolLM2-135M" | "all-MiniLM-L6-v2" => arguments.push(llama.to_str().unwrap().into()),
                     "512" => arguments.push("24".into()),
                     "4096" => arguments.push("96".into()),
-                    "layer*.npy" => arguments.push(files.at("layer1.npy")),
+                    "layer*.npy" => arguments.push(files.path_of("layer1.npy")),
                     "runs/draw/u*.npy" => {
-                        arguments.extend([files.at("runs/draw/u0.npy"), files.at("runs/draw/u1.npy")])
+                        arguments.extend([files.path_of("runs/draw/u0.npy"), files.path_of("runs/draw/u1.npy")])
                     }
                     word if word.contains('.') && !word.starts_with(char::is_numeric) && !word.starts_with("aot.") => {
-                        arguments.push(files.at(word));
+                        arguments.push(files.path_of(word));
                     }
-                    word if word.starts_with("runs/") => arguments.push(files.at(word)),
+                    word if word.starts_with("runs/") => arguments.push(files.path_of(word)),
                     word => arguments.push(word.to_string()),
                 }
             }
             if name == "inspect" {
-                arguments.extend(["--out".into(), files.at(&format!("runs/inspect{ran}"))]);
+                arguments.extend(["--out".into(), files.path_of(&format!("runs/inspect{ran}"))]);
             }
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             command(&arguments).unwrap_or_else(|e| panic!("{line}: {e}"));

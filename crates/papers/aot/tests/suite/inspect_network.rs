@@ -80,8 +80,8 @@ fn a_place_has_the_stream_and_the_attention_of_the_forward_pass() {
             let plain: f64 = weights.iter().map(entropy).sum::<f64>() / window as f64;
             assert!((attention.entropy[[head, 1]] - plain).abs() < 1e-4);
             let energy = |j: usize| {
-                let seen = layer.scores[head].slice(s![..=j, j]);
-                -(seen.mapv(|x| f64::from(x).exp()).sum() / (j + 1) as f64).ln()
+                let scores = layer.scores[head].slice(s![..=j, j]);
+                -(scores.mapv(|x| f64::from(x).exp()).sum() / (j + 1) as f64).ln()
             };
             let plain: f64 = (0..window).map(energy).sum::<f64>() / window as f64;
             assert!((attention.energy[[head, 1]] - plain).abs() < 1e-5);
@@ -183,7 +183,7 @@ fn rows_of(out: &str) -> Vec<Row> {
 }
 
 fn inspect(files: &Files, arguments: &[&str]) -> Result<Vec<Row>, String> {
-    let (network, out) = (data("llama.gguf"), files.at("network"));
+    let (network, out) = (data("llama.gguf"), files.path_of("network"));
     command(&[&["inspect", network.to_str().unwrap(), "--out", &out], arguments].concat())?;
     Ok(rows_of(&out))
 }
@@ -194,7 +194,7 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
     let text = data("passage.txt");
     let sizes = ["--text", text.to_str().unwrap(), "--tokens", "96", "--window", "24"];
     let rows = inspect(&files, &sizes).unwrap();
-    let out = files.at("network");
+    let out = files.path_of("network");
     let places = llama().architecture().layers + 1;
     assert_eq!(rows.len(), 3 * places);
     let variants: Vec<&str> = rows.iter().map(|r| r.word("variant").unwrap()).collect();
@@ -241,13 +241,13 @@ fn every_place_and_control_has_a_row_and_everything_is_written() {
 #[test]
 fn an_impossible_number_of_clusters_ends_no_other_place() {
     let files = Files::small();
-    let text = files.at("two.txt");
+    let text = files.path_of("two.txt");
     // A random order: contexts differ.
     let letters = (0..2000_u32).map(|i| if hash(&i.to_le_bytes()).is_multiple_of(2) { 'a' } else { 'b' });
     fs::write(&text, letters.collect::<String>()).unwrap();
     let sizes = ["--text", &text, "--tokens", "1920", "--window", "24", "--clusters", "3", "--power-draws", "0"];
     let rows = inspect(&files, &[&sizes[..], &["--no-controls"]].concat()).unwrap();
-    let out = files.at("network");
+    let out = files.path_of("network");
     assert_eq!(rows.len(), llama().architecture().layers + 1);
     assert_eq!(rows[0].data["verdict"], "undecided");
     let reason = rows[0].data["reasons"][0].as_str().unwrap();
@@ -270,7 +270,7 @@ fn records_are_those_of_the_forward_pass() {
     let sizes = ["--text", text.to_str().unwrap(), "--tokens", "48", "--window", "12", "--skip", "2", "--no-controls"];
     let names = "residual,scores,weights,logits,inputs,outputs,hidden";
     inspect(&files, &[&sizes[..], &["--record", names]].concat()).unwrap();
-    let folder = Path::new(&files.at("network")).join("record");
+    let folder = Path::new(&files.path_of("network")).join("record");
     let network = llama();
     let cut = windows(&network, [48, 12, 2]).unwrap();
     let ids: ndarray::ArrayD<i64> = npy::read(fs::File::open(folder.join("ids.npy")).unwrap()).unwrap();
@@ -321,7 +321,7 @@ const CHARACTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 /// The base model of a network of `crates/networks/tests/data`, as `AutoModel` stores it: without the output's tensor and
 /// the prefix of the others. Its tokenizer has a token per character.
 fn base_model(files: &Files, name: &str, output: &str, prefix: &str) -> PathBuf {
-    let (from, to) = (data(name), PathBuf::from(files.at(&format!("base-{name}"))));
+    let (from, to) = (data(name), PathBuf::from(files.path_of(&format!("base-{name}"))));
     fs::create_dir(&to).unwrap();
     fs::copy(from.join("config.json"), to.join("config.json")).unwrap();
     let vocabulary: serde_json::Map<String, Value> =
@@ -356,7 +356,7 @@ fn base_model(files: &Files, name: &str, output: &str, prefix: &str) -> PathBuf 
 #[test]
 fn a_network_without_a_language_model_head_is_enough() {
     let files = Files::small();
-    let text = files.at("characters.txt");
+    let text = files.path_of("characters.txt");
     fs::write(&text, CHARACTERS).unwrap();
     for (name, output, prefix) in [("llama", "lm_head.weight", "model."), ("gpt-neox", "embed_out.weight", "gpt_neox.")]
     {
@@ -368,7 +368,7 @@ fn a_network_without_a_language_model_head_is_enough() {
         assert_eq!(network.forward(&ids, &residual).unwrap(), whole.forward(&ids, &residual).unwrap());
         let logits = network.forward(&ids, &Recordings::named(&["logits"]).unwrap()).unwrap_err().to_string();
         assert!(logits.contains("no language-model head"), "{logits}");
-        let out = files.at(&format!("out-{name}"));
+        let out = files.path_of(&format!("out-{name}"));
         let fixed = ["inspect", base.to_str().unwrap(), "--text", &text, "--out", &out];
         let sizes = ["--tokens", "48", "--window", "24", "--no-controls"];
         let refused = command(&[&fixed[..], &sizes, &["--record", "residual,logits"]].concat()).unwrap_err();
@@ -389,7 +389,7 @@ fn several_networks_are_inspected_in_one_run() {
     let files = Files::small();
     let (network, text) = (data("llama.gguf"), data("passage.txt"));
     let [network, text] = [&network, &text].map(|path| path.to_str().unwrap());
-    let out = files.at("two");
+    let out = files.path_of("two");
     let sizes = ["--tokens", "48", "--window", "24", "--no-controls"];
     let arguments = ["inspect", network, network, "--text", text, "--out", &out];
     command(&[&arguments[..], &sizes].concat()).unwrap();

@@ -7,8 +7,6 @@ mod corpus;
 mod drawn;
 mod evaluate;
 mod evaluate_files;
-#[cfg(feature = "parquet")]
-mod evaluate_parquet;
 mod horizon;
 #[cfg(feature = "train")]
 mod icl;

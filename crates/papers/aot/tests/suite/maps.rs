@@ -35,8 +35,6 @@ fn small(id: &str) -> Box<dyn Experiment> {
     configured(id, set)
 }
 
-const MAPS: [&str; 4] = ["theorem1_map", "horizon_map", "phi_map", "coherence_map"];
-
 const SEED: u64 = 5;
 
 fn run(experiment: &dyn Experiment) -> Vec<Row> {
@@ -55,23 +53,17 @@ fn cells(heat: &Heat) -> impl Iterator<Item = &Cell> {
 
 #[test]
 fn rows_and_figures_do_not_depend_on_how_they_were_made() {
-    for id in MAPS {
-        let folder = tempfile::tempdir().unwrap();
-        let (_, figures) = assert_reproducible(&*small(id), SEED, folder.path());
+    for id in ["theorem1_map", "horizon_map", "phi_map", "coherence_map"] {
+        let experiment = small(id);
+        let (_, figures) = assert_reproducible(&*experiment, SEED, tempfile::tempdir().unwrap().path());
+        let error = experiment.figures(&[]).unwrap_err().to_string();
+        assert!(error.contains("Run the experiment first"), "{id}: {error}");
         // Every number of the maps is in the tables.
         let table: String = figures.iter().map(|figure| to_csv(figure).unwrap()).collect();
         let heats = figures.iter().flat_map(|f| &f.panels).filter_map(|p| p.heat.as_ref());
         for cell in heats.flat_map(cells) {
             assert!(table.contains(&format!(",{},", cell.value)), "{id}: {cell:?}");
         }
-    }
-}
-
-#[test]
-fn figures_without_rows_say_what_to_do() {
-    for id in MAPS {
-        let error = small(id).figures(&[]).unwrap_err().to_string();
-        assert!(error.contains("Run the experiment first"), "{id}: {error}");
     }
 }
 
@@ -131,14 +123,14 @@ fn first_layers_gain_what_the_closed_forms_say() {
     // The geometric mean of six draws, each of which spreads by 3 % at most.
     for cell in rows.chunks(6) {
         let delta = cell[0].parameter("delta").unwrap();
-        let seen = |phi: &str| {
+        let drawn = |phi: &str| {
             let log = |row: &Row| row.series(phi).unwrap()[0].ln();
             (cell.iter().map(log).sum::<f64>() / 6.0).exp()
         };
         let hard = threshold::first_layer([800, 2, 60], delta, 0.5, 0.55).unwrap();
-        assert!((seen("hard-threshold") / hard - 1.0).abs() < 0.03, "{delta} {hard}");
+        assert!((drawn("hard-threshold") / hard - 1.0).abs() < 0.03, "{delta} {hard}");
         let soft = softmax::first_layer(800, 2, 60, delta, 0.5);
-        assert!((seen("softmax") / soft - 1.0).abs() < 0.03, "{delta} {soft}");
+        assert!((drawn("softmax") / soft - 1.0).abs() < 0.03, "{delta} {soft}");
     }
 }
 
@@ -149,8 +141,8 @@ fn a_mean_of_rare_events_is_that_of_its_draws() {
     assert_eq!(breaks.mean(1, 4.0, &streams(0)).unwrap(), breaks.draw(4.0, &streams(0)).unwrap());
     let means: Vec<f64> = (0..30).map(|t| breaks.mean(20, 4.0, &streams(t)).unwrap()).collect();
     let law = Horizon::new(2000, 2, 100, 0.03, 0.55).unwrap().lambda(4.0);
-    let seen = mean(&means, 0.999).unwrap();
+    let estimate = mean(&means, 0.999).unwrap();
     // The law is right to 0.8 % (theory::horizon).
-    assert!(seen.low < 1.01 * law && seen.high > 0.99 * law, "{seen:?} {law}");
+    assert!(estimate.low < 1.01 * law && estimate.high > 0.99 * law, "{estimate:?} {law}");
     assert!(breaks.mean(0, 4.0, &streams(0)).is_err());
 }

@@ -36,7 +36,7 @@ fn a_sampled_draw_is_that_of_the_horizon() {
     assert_eq!((a.layer, a.head, a.column, a.row), (b.layer, b.head, b.column, b.row));
     assert!((a.weight - b.weight).abs() < 1e-5);
     assert_eq!((of_files.seed, of_files.delta), (None, None));
-    let text: Value = serde_json::from_str(&fs::read_to_string(files.at("draw.json")).unwrap()).unwrap();
+    let text: Value = serde_json::from_str(&fs::read_to_string(files.path_of("draw.json")).unwrap()).unwrap();
     assert_eq!(text["seed"], 3);
     assert_eq!(text["dims"], json!([40, 40]));
 }

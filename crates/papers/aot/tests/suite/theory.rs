@@ -40,10 +40,10 @@ fn lambda_agrees_with_simulated_columns() {
         let law = Horizon::new(n, k, p, bound(n, p), tau).unwrap();
         for probability in [0.001, 0.5] {
             let theta = law.theta(probability).unwrap();
-            let (lambda, seen) = (law.lambda(theta), simulated(&law, theta, 4000));
-            let slack = 0.01 * seen.value;
-            let case = format!("N={n} K={k} p={p} tau={tau} theta={theta}: {lambda}, seen {seen:?}");
-            assert!((seen.low - slack..seen.high + slack).contains(&lambda), "{case}");
+            let (lambda, estimate) = (law.lambda(theta), simulated(&law, theta, 4000));
+            let slack = 0.01 * estimate.value;
+            let case = format!("N={n} K={k} p={p} tau={tau} theta={theta}: {lambda}, seen {estimate:?}");
+            assert!((estimate.low - slack..estimate.high + slack).contains(&lambda), "{case}");
         }
     }
 }
@@ -53,9 +53,9 @@ fn lambda_agrees_with_simulated_columns() {
 fn rare_breaks_at_the_papers_size() {
     let law = Horizon::new(200_000, 2, 1300, bound(200_000, 1300), 0.55).unwrap();
     let theta = law.theta(1e-3).unwrap();
-    let seen = simulated(&law, theta, 200);
-    assert!(seen.high - seen.low < 0.1 * seen.value, "{seen:?}");
-    assert!(seen.covers(law.lambda(theta)), "{seen:?}");
+    let estimate = simulated(&law, theta, 200);
+    assert!(estimate.high - estimate.low < 0.1 * estimate.value, "{estimate:?}");
+    assert!(estimate.covers(law.lambda(theta)), "{estimate:?}");
 }
 
 /// Noise columns of a full draw in which the pattern (30) is broken at `theta`, straight from the
@@ -88,8 +88,8 @@ fn lambda_agrees_with_full_draws() {
         let mixture = Mixture::balanced(n, k, p, delta).unwrap();
         let count = |trial| broken_columns(&mixture, theta, tau, &Streams::new(3, "direct", 0, trial));
         let counts: Vec<f64> = (0..1000).map(count).collect();
-        let seen = mean(&counts, 0.999).unwrap();
-        assert!(seen.covers(law.lambda(theta)), "{} {seen:?}", law.lambda(theta));
+        let estimate = mean(&counts, 0.999).unwrap();
+        assert!(estimate.covers(law.lambda(theta)), "{} {estimate:?}", law.lambda(theta));
         // The Poisson step: no column is broken with probability e^-Λ = .3.
         let intact = counts.iter().map(|c| f64::from(u8::from(*c == 0.0))).collect::<Vec<_>>();
         let intact = mean(&intact, 0.999).unwrap();
@@ -131,8 +131,8 @@ fn self_matches_are_ordered_pairs() {
         };
         (count(0) + count(1)) as f64
     };
-    let seen = mean(&(0..600).map(matches).collect::<Vec<_>>(), 0.999).unwrap();
-    assert!(seen.covers(printed::self_match_lambda(n, k, p)), "{seen:?}");
+    let estimate = mean(&(0..600).map(matches).collect::<Vec<_>>(), 0.999).unwrap();
+    assert!(estimate.covers(printed::self_match_lambda(n, k, p)), "{estimate:?}");
 }
 
 /// scipy: 0.5*N*(N/K-1)*scipy.special.betainc(p/2, 0.5, 0.5) = log 2 at p = 23.25, 32.20, 36.0, 45.0
@@ -215,7 +215,6 @@ fn eval_refuses_with_advice() {
     let set = json!({"tokens": 7, "clusters": 2, "dim": 9});
     assert!(message("aot.self_match_lambda", set).contains("multiple of clusters = 2"));
     for formula in attnlab_aot::formulas::formulas() {
-        // "paper.name".
         assert!(formula.id.contains('.') && !formula.source.is_empty());
     }
 }

@@ -41,12 +41,12 @@ fn layers_are_shown_as_they_come_and_may_end_the_run() {
         Ok(())
     });
     assert_eq!(shown, report.unwrap().layers);
-    let mut seen = 0;
+    let mut last_layer = 0;
     let ended = unroll_with(&data, &layer, 3, None, &mut |row| {
-        seen = row.layer;
-        if seen == 1 { Err(Error::undefined("enough")) } else { Ok(()) }
+        last_layer = row.layer;
+        if last_layer == 1 { Err(Error::undefined("enough")) } else { Ok(()) }
     });
-    assert!(ended.is_err() && seen == 1);
+    assert!(ended.is_err() && last_layer == 1);
 }
 
 #[test]

@@ -149,12 +149,12 @@ fn masks_of_the_users_judge_the_heads() {
     let law = ShapeLaw { side: 16, classes: 2, size: 0.4, contrast: 0.5, noise: 0.1 };
     let drawn = law.draw(40, &Streams::new(2, "test", 0, 0)).unwrap();
     let stored = |name: &str, levels: Array3<u8>| {
-        let at = folder.path().join(name);
-        fs::create_dir(&at).unwrap();
+        let place = folder.path().join(name);
+        fs::create_dir(&place).unwrap();
         let labels: Vec<i64> = drawn.labels()[..levels.dim().0].iter().map(|label| *label as i64).collect();
-        npy::write(&levels, fs::File::create(at.join("images.npy")).unwrap()).unwrap();
-        npy::write(&Array1::from(labels), fs::File::create(at.join("labels.npy")).unwrap()).unwrap();
-        at.join("images.npy").display().to_string()
+        npy::write(&levels, fs::File::create(place.join("images.npy")).unwrap()).unwrap();
+        npy::write(&Array1::from(labels), fs::File::create(place.join("labels.npy")).unwrap()).unwrap();
+        place.join("images.npy").display().to_string()
     };
     let levels = Array3::from_shape_fn((40, 16, 16), |(i, y, x)| {
         (255.0 * drawn.image(i).unwrap().intensities()[[0, y, x]]).round() as u8
@@ -193,10 +193,10 @@ fn masks_have_the_names_of_their_images() {
     let folder = tempfile::tempdir().unwrap();
     let stored = |name: &str, files: [&str; 5]| {
         for (i, class) in ["disc", "square"].iter().enumerate() {
-            let at = folder.path().join(name).join(class);
-            fs::create_dir_all(&at).unwrap();
+            let place = folder.path().join(name).join(class);
+            fs::create_dir_all(&place).unwrap();
             for file in files {
-                let mut encoder = png::Encoder::new(fs::File::create(at.join(file)).unwrap(), 16, 16);
+                let mut encoder = png::Encoder::new(fs::File::create(place.join(file)).unwrap(), 16, 16);
                 encoder.set_depth(png::BitDepth::Eight);
                 encoder.write_header().unwrap().write_image_data(&[200 * i as u8; 256]).unwrap();
             }

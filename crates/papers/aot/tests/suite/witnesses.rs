@@ -14,6 +14,13 @@ fn claim(id: &str) -> ClaimTest {
     sheets().claim(id)
 }
 
+/// A claim and its check at the defaults.
+fn checked(id: &str) -> (ClaimTest, CheckReport) {
+    let claim = claim(id);
+    let report = claim.check(json!({}), None);
+    (claim, report)
+}
+
 fn tokens(report: &CheckReport) -> String {
     grouped(setting(report, "tokens") as u64)
 }
@@ -37,8 +44,7 @@ fn the_constant_2_in_the_proof_of_14() {
 
 #[test]
 fn the_lengths_in_16() {
-    let claim = claim("aot.lemma2_16");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("aot.lemma2_16");
     let [largest, limit] = ["largest_ratio", "limit"].map(|n| number(&report.witness, n));
     // Every draw fails, so in each the largest length is above the limit.
     assert_eq!(report.failures, report.trials);
@@ -51,8 +57,7 @@ fn the_lengths_in_16() {
 
 #[test]
 fn the_failure_probability_of_17() {
-    let claim = claim("aot.lemma2_17");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("aot.lemma2_17");
     let [least, promised] = ["failure_probability_at_least", "promised_at_most"].map(|n| number(&report.witness, n));
     let clusters = setting(&report, "clusters");
     claim.assert_printed(&[
@@ -99,8 +104,7 @@ fn crossing(f: impl Fn(f64) -> f64, mut low: f64, mut high: f64) -> u64 {
 
 #[test]
 fn the_weight_of_a_noise_column_in_lemma_3() {
-    let claim = claim("aot.lemma3");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("aot.lemma3");
     let tau = setting(&report, "tau");
     let weight = format!("{:.3}", number(&report.witness, "largest_weight_over_tau"));
     claim.assert_printed(&[

@@ -22,22 +22,18 @@ fn assert_near(id: &str, set: Value, expected: f64, relative: f64) {
 fn equiangular_tokens() {
     // mpmath: the root of t = int du / rate(u); pre-LN: scipy's DOP853; deviations: central differences of the flow of the
     // Gram matrix in every entry.
-    assert_near("cluster.equiangular", json!({ "model": "sa", "n": 8, "beta": 2, "t": 5 }), 0.998645534025185, 1e-9);
-    assert_near("cluster.equiangular", json!({ "model": "usa", "n": 8, "beta": 2, "t": 1 }), 0.911873179775829, 1e-9);
-    assert_near("cluster.equiangular", json!({ "model": "sa", "n": 32, "beta": 6, "t": 20 }), 0.999999667282306, 1e-9);
-    assert_near(
-        "cluster.equiangular",
-        json!({ "model": "usa", "n": 2, "beta": 0.5, "t": 0.3 }),
-        0.31363519596812,
-        1e-9,
-    );
-    assert_near("cluster.equiangular", json!({ "model": "sa", "n": 2, "beta": 0, "t": 0.7 }), 0.604367777117163, 1e-9);
-    assert_near("cluster.pre_ln", json!({ "model": "sa", "n": 6, "beta": 1, "t": 100 }), 1.687382260588e-04, 1e-8);
-    assert_near("cluster.pre_ln", json!({ "model": "usa", "n": 6, "beta": 1, "t": 50 }), 9.402186986225e-05, 1e-8);
-    assert_near("cluster.deviation", json!({ "model": "sa", "n": 5, "beta": 1.5, "t": 1.2 }), 1.2871327792e+00, 1e-6);
-    assert_near("cluster.deviation", json!({ "model": "usa", "n": 4, "beta": 1.0, "t": 0.8 }), 1.0114419713e+00, 1e-6);
-    assert_near("cluster.deviation", json!({ "model": "sa", "n": 2, "beta": 2.0, "t": 1.0 }), 2.2638255999e+00, 1e-6);
-    assert_near("cluster.deviation", json!({ "model": "usa", "n": 3, "beta": 2.0, "t": 0.3 }), 2.4195062643e+00, 1e-6);
+    let set = |model, n, beta: f64, t: f64| json!({ "model": model, "n": n, "beta": beta, "t": t });
+    assert_near("cluster.equiangular", set("sa", 8, 2.0, 5.0), 0.998645534025185, 1e-9);
+    assert_near("cluster.equiangular", set("usa", 8, 2.0, 1.0), 0.911873179775829, 1e-9);
+    assert_near("cluster.equiangular", set("sa", 32, 6.0, 20.0), 0.999999667282306, 1e-9);
+    assert_near("cluster.equiangular", set("usa", 2, 0.5, 0.3), 0.31363519596812, 1e-9);
+    assert_near("cluster.equiangular", set("sa", 2, 0.0, 0.7), 0.604367777117163, 1e-9);
+    assert_near("cluster.pre_ln", set("sa", 6, 1.0, 100.0), 1.687382260588e-04, 1e-8);
+    assert_near("cluster.pre_ln", set("usa", 6, 1.0, 50.0), 9.402186986225e-05, 1e-8);
+    assert_near("cluster.deviation", set("sa", 5, 1.5, 1.2), 1.2871327792e+00, 1e-6);
+    assert_near("cluster.deviation", set("usa", 4, 1.0, 0.8), 1.0114419713e+00, 1e-6);
+    assert_near("cluster.deviation", set("sa", 2, 2.0, 1.0), 2.2638255999e+00, 1e-6);
+    assert_near("cluster.deviation", set("usa", 3, 2.0, 0.3), 2.4195062643e+00, 1e-6);
 }
 
 /// The largest mean squared deviation over time falls with n, at every β: `cluster.theorem6_9`.

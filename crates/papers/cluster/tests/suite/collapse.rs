@@ -8,7 +8,6 @@ use attnlab_lab::claim::{Arrays, OnArrays};
 use attnlab_lab::sheet_test::SheetTest;
 use ndarray::{Array1, Array2, array};
 
-/// The layer by its definition.
 #[test]
 fn a_layer_is_attention() {
     let (n, d) = (7, 4);
@@ -54,9 +53,9 @@ const FAR: (f64, f64) = (12.5, 0.8);
 /// the k tokens that left the first one and the k that did not, and a row, from two of the former.
 fn at_least(k: f64) -> f64 {
     let (square, share) = FAR;
-    let own = (1.0 - share) / k * square.exp_m1();
-    let column = k * share * own / (1.0 + own);
-    let row = own / (1.0 + own);
+    let odds = (1.0 - share) / k * square.exp_m1();
+    let column = k * share * odds / (1.0 + odds);
+    let row = odds / (1.0 + odds);
     (square * column * row).sqrt()
 }
 
@@ -91,12 +90,15 @@ fn arrays_of_a_user_are_judged_as_draws_are() {
     arrays.push("tokens", array![[1e-3, -1e-3]]);
     arrays.push("scores", array![[1.0]]);
     arrays.push("values", array![[1.0]]);
-    let found = OnArrays::judge(&*claim, &Default::default(), &arrays, true).unwrap();
-    let witness = found.closest.unwrap().witness;
+    let judgement = OnArrays::judge(&*claim, &Default::default(), &arrays, true).unwrap();
+    let witness = judgement.closest.unwrap().witness;
     let number = |name: &str| witness[name].as_f64().unwrap();
     // tanh r² is r² but for 1e-12 of it.
     assert!((number("ln_bound") - number("after").ln() - 8.0_f64.ln()).abs() < 1e-10);
-    assert_eq!((found.verdict, found.mutants["lowest"], found.mutants["fourth"]), ("holds", "fails", "fails"));
+    assert_eq!(
+        (judgement.verdict, judgement.mutants["lowest"], judgement.mutants["fourth"]),
+        ("holds", "fails", "fails")
+    );
     arrays.push("values", array![[1.0]]);
     let error = OnArrays::judge(&*claim, &Default::default(), &arrays, true).unwrap_err().to_string();
     assert!(error.contains("must be as many as scores, 1"), "{error}");

@@ -2,8 +2,7 @@
 
 use attnlab_cluster::theory::{long_context, modes, pair};
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, Experiment, RunOptions};
-use attnlab_lab::run::{Row, Silent};
+use attnlab_lab::run::Row;
 use attnlab_lab::sheet_test::assert_reproducible;
 use attnlab_networks::transformer::Recordings;
 use attnlab_networks::{Transformer, Windows, text};
@@ -23,47 +22,24 @@ macro_rules! files {
     };
 }
 
-/// The experiments at settings of a second or two at most.
-const SMALL: [(&str, &str); 6] = [
-    (
-        "cluster_trajectories",
-        "trials = 2\ncircle_tokens = 12\nsphere_tokens = 8\ncircle_betas = [4.0]\nsphere_betas = [4.0]\nuntil = 1e3\npoints = 9",
-    ),
-    ("cluster_pair", "trials = 2\npoints = 26\nbetas = [60.0]\nratios = [1.0, 3.0]\nduration_betas = [20.0, 100.0]"),
-    ("cluster_long_contexts", "trials = 2\ncontexts = [50, 200]\ngammas = [0.2, 2.0]\npairs = 20"),
-    ("cluster_first", "trials = 2\ntokens = 200\nbetas = [2.0, 8.0]"),
-    ("cluster_collapse", "trials = 2\ndim = 8\nlayers = 3\ntokens = 12\ncontexts = [8, 32]"),
-    ("cluster_network", concat!("trials = 2\nwindow = 24\nbetas = [2.0]\n", files!())),
-];
-
-fn small(id: &str) -> Box<dyn Experiment> {
+/// Rows of an experiment, with settings of a second or two at most. Rows and figures do not depend on threads, and every
+/// panel shows something.
+fn rows(id: &str, set: &str) -> Vec<Row> {
     let catalogue = Catalogue::new().with(attnlab_cluster::room());
-    let (_, set) = SMALL.iter().find(|(name, _)| *name == id).unwrap();
-    catalogue.experiment(id).unwrap().configure(true, None, &set.parse().unwrap()).unwrap()
-}
-
-const SEED: u64 = 5;
-
-fn run(experiment: &dyn Experiment) -> Vec<Row> {
-    let folder = tempfile::tempdir().unwrap();
-    let options = RunOptions { seed: SEED, ..RunOptions::default() };
-    experiment::run(experiment, folder.path(), &options, &Silent).unwrap().rows
-}
-
-#[test]
-fn rows_and_figures_do_not_depend_on_threads() {
-    for (id, _) in SMALL {
-        let (_, figures) = assert_reproducible(&*small(id), SEED, tempfile::tempdir().unwrap().path());
-        for panel in figures.iter().flat_map(|figure| &figure.panels) {
-            assert!(panel.points().filter(|point| point.y.is_finite()).count() > 1, "{id}: {}", panel.title);
-        }
+    let experiment = catalogue.experiment(id).unwrap().configure(true, None, &set.parse().unwrap()).unwrap();
+    let (rows, figures) = assert_reproducible(&*experiment, 5, tempfile::tempdir().unwrap().path());
+    for panel in figures.iter().flat_map(|figure| &figure.panels) {
+        assert!(panel.points().filter(|point| point.y.is_finite()).count() > 1, "{id}: {}", panel.title);
     }
+    rows
 }
 
 /// Groups merge, and the energy of a gradient flow rises to that of one point.
 #[test]
 fn energy_rises() {
-    for row in run(&*small("cluster_trajectories")) {
+    let set = "trials = 2\ncircle_tokens = 12\nsphere_tokens = 8\ncircle_betas = [4.0]\nsphere_betas = [4.0]\n\
+               until = 1e3\npoints = 9";
+    for row in rows("cluster_trajectories", set) {
         let energy = row.series("energy").unwrap();
         assert!(energy.windows(2).all(|w| w[1] >= w[0] - 1e-6), "{energy:?}");
         assert!(energy[8] <= 1.0 + 1e-12);
@@ -77,15 +53,15 @@ fn energy_rises() {
 
 #[test]
 fn the_closest_pair_follows_its_law() {
-    let experiment = small("cluster_pair");
     let [mass_i, mass_j] = [0.1, 0.3];
-    for row in run(&*experiment) {
+    let set = "trials = 2\npoints = 26\nbetas = [60.0]\nratios = [1.0, 3.0]\nduration_betas = [20.0, 100.0]";
+    for row in rows("cluster_pair", set) {
         if row.word("part").unwrap() == "path" {
             // At β = 60 all that the law leaves out is below e^{-β(1 - cos θ)} while θ > 0.5.
-            for (k, found) in row.series("angle").unwrap().iter().enumerate() {
+            for (k, angle) in row.series("angle").unwrap().iter().enumerate() {
                 let s = 0.5 * (k + 1) as f64 / 26.0;
                 let law = pair::angle(0.8, mass_i, mass_j, s);
-                assert!(law < 0.5 || (found - law).abs() < 0.02, "{s}: {found} {law}");
+                assert!(law < 0.5 || (angle - law).abs() < 0.02, "{s}: {angle} {law}");
             }
             continue;
         }
@@ -99,16 +75,17 @@ fn the_closest_pair_follows_its_law() {
 #[test]
 fn a_token_keeps_itself_above_the_transition() {
     let transition = long_context::transition(4.0);
-    for row in run(&*small("cluster_long_contexts")) {
-        let (own, gamma) = (row.number("own").unwrap(), row.parameter("gamma").unwrap());
-        assert!(if gamma < transition { own < 0.2 } else { own > 0.8 }, "{gamma}: {own}");
+    let set = "trials = 2\ncontexts = [50, 200]\ngammas = [0.2, 2.0]\npairs = 20";
+    for row in rows("cluster_long_contexts", set) {
+        let (weight, gamma) = (row.number("own").unwrap(), row.parameter("gamma").unwrap());
+        assert!(if gamma < transition { weight < 0.2 } else { weight > 0.8 }, "{gamma}: {weight}");
     }
 }
 
 /// With the softmax the count is that of the fastest mode, 2 at β = 2 and 4 at β = 8, up to a factor of 2 that the draw has.
 #[test]
 fn first_clusters_are_as_many_as_the_fastest_mode() {
-    for row in run(&*small("cluster_first")) {
+    for row in rows("cluster_first", "trials = 2\ntokens = 200\nbetas = [2.0, 8.0]") {
         let (count, fastest) = (row.number("count").unwrap(), modes::fastest(row.parameter("beta").unwrap()) as f64);
         assert!(count >= 1.0 && row.number("time").unwrap() < 10.0, "{row:?}");
         if row.word("model").unwrap() == "sa" {
@@ -120,7 +97,7 @@ fn first_clusters_are_as_many_as_the_fastest_mode() {
 /// The printed bound holds at every layer, for residuals from the mean too, and small ones are cubed.
 #[test]
 fn residuals_stay_below_the_bound() {
-    for row in run(&*small("cluster_collapse")) {
+    for row in rows("cluster_collapse", "trials = 2\ndim = 8\nlayers = 3\ntokens = 12\ncontexts = [8, 32]") {
         let (residuals, constants) = (row.series("residual").unwrap(), row.series("constant").unwrap());
         for (pair, constant) in residuals.windows(2).zip(&constants) {
             let ratio = pair[1] / (constant * pair[0].powi(3));
@@ -135,7 +112,7 @@ fn residuals_stay_below_the_bound() {
 /// chance alone gives.
 #[test]
 fn a_network_is_measured_at_every_place() {
-    let rows = run(&*small("cluster_network"));
+    let rows = rows("cluster_network", concat!("trials = 2\nwindow = 24\nbetas = [2.0]\n", files!()));
     let of = |variant: &str| rows.iter().find(|row| row.word("variant").unwrap() == variant).unwrap();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../networks/tests/data/");
     let network = Transformer::open(format!("{folder}llama.gguf").as_ref()).unwrap();
@@ -161,9 +138,9 @@ fn a_network_is_measured_at_every_place() {
                 }
             }
         }
-        let found = |name: &str| of("trained").series(name).unwrap()[place];
+        let recorded = |name: &str| of("trained").series(name).unwrap()[place];
         for (name, plain) in [("energy", energy), ("mean_cosine", sum), ("closest", closest)] {
-            assert!((found(name) - plain).abs() < 1e-9, "{name} at {place}: {} {plain}", found(name));
+            assert!((recorded(name) - plain).abs() < 1e-9, "{name} at {place}: {} {plain}", recorded(name));
         }
     }
     for name in ["groups", "energy", "effective_rank", "closest", "neighbour", "mean_cosine"] {

@@ -2,17 +2,20 @@
 
 use attnlab_cluster::room;
 use attnlab_cluster::theory::long_context::LongContext;
+use attnlab_lab::run::CheckReport;
 use attnlab_lab::sheet_test::{ClaimTest, SheetTest, estimate, number, setting};
 use serde_json::json;
 
-fn claim(id: &str) -> ClaimTest {
-    SheetTest::new(room()).claim(id)
+/// A claim and its check at the defaults.
+fn checked(id: &str) -> (ClaimTest, CheckReport) {
+    let claim = SheetTest::new(room()).claim(id);
+    let report = claim.check(json!({}), None);
+    (claim, report)
 }
 
 #[test]
 fn the_promised_probability() {
-    let claim = claim("cluster.theorem6_9");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("cluster.theorem6_9");
     let [n, d] = ["n", "d"].map(|name| setting(&report, name));
     let promised = 1.0 - 2.0 * n * n * d.powf(-1.0 / 64.0);
     claim.assert_printed(&[
@@ -25,8 +28,7 @@ fn the_promised_probability() {
 
 #[test]
 fn the_printed_unit_of_time() {
-    let claim = claim("cluster.pair_clock");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("cluster.pair_clock");
     let [beta, start] = ["beta", "angle"].map(|name| setting(&report, name));
     let [s, angle, printed] = ["s", "angle", "printed_angle"].map(|name| number(&report.witness, name));
     claim.assert_printed(&[
@@ -38,8 +40,7 @@ fn the_printed_unit_of_time() {
 
 #[test]
 fn the_printed_law_without_masses() {
-    let claim = claim("cluster.pair_masses");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("cluster.pair_masses");
     let [beta, start, a, b, s] = ["beta", "angle", "mass_i", "mass_j", "s"].map(|name| setting(&report, name));
     let [angle, printed] = ["angle", "printed_angle"].map(|name| number(&report.witness, name));
     claim.assert_printed(&[
@@ -51,8 +52,7 @@ fn the_printed_law_without_masses() {
 
 #[test]
 fn the_printed_contact() {
-    let claim = claim("cluster.pair_contact");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("cluster.pair_contact");
     let [start, s] = ["angle", "s"].map(|name| setting(&report, name));
     claim.assert_printed(&[
         format!("$\\theta_0 = {start}$ the angle at s = {s}"),
@@ -62,8 +62,7 @@ fn the_printed_contact() {
 
 #[test]
 fn the_printed_number_of_centres() {
-    let claim = claim("cluster.renyi_sphere");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("cluster.renyi_sphere");
     let delta = setting(&report, "delta");
     let half = (0.5 * delta).sin().powi(2);
     claim.assert_printed(&[
@@ -81,7 +80,7 @@ fn slow_rates_near_the_critical_factor() {
         let law = |n: f64| LongContext { n, rho: 0.5, gamma: kappa / 0.5 }.law();
         (law(1e12) / law(1e10)).ln() / 100.0_f64.ln()
     };
-    claim("cluster.critical_rate").assert_printed(&[format!(
+    SheetTest::new(room()).claim("cluster.critical_rate").assert_printed(&[format!(
         "falls like $n^{{{:.1}}}$ and $n^{{{:.1}}}$",
         exponent(0.9),
         exponent(1.1)

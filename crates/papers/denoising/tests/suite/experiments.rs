@@ -1,17 +1,12 @@
 //! The experiments of in-context denoising, at small sizes: what their rows say, and that they draw.
 
-use super::catalogue;
-use attnlab_lab::experiment::{self, Experiment, RunOptions};
+use super::{configured, rows_of};
+use attnlab_lab::experiment::Experiment;
 use attnlab_lab::figure;
-use attnlab_lab::run::{Row, Silent};
-
-fn configured(id: &str, set: &str) -> Box<dyn Experiment> {
-    catalogue().experiment(id).unwrap().configure(true, None, &set.parse().unwrap()).unwrap()
-}
+use attnlab_lab::run::Row;
 
 fn rows(experiment: &dyn Experiment) -> Vec<Row> {
-    let folder = tempfile::tempdir().unwrap();
-    let rows = experiment::run(experiment, folder.path(), &RunOptions::default(), &Silent).unwrap().rows;
+    let (rows, folder) = (rows_of(experiment), tempfile::tempdir().unwrap());
     let figures = experiment.figures(&rows).unwrap();
     assert_eq!(figure::write_all(&figures, folder.path()).unwrap().len(), 4 * figures.len());
     for figure in &figures {
@@ -23,8 +18,7 @@ fn rows(experiment: &dyn Experiment) -> Vec<Row> {
 
 #[test]
 fn the_landscape_of_figure_3() {
-    let experiment = configured("denoise_landscape", "grid = 20\nprompts = 400\nsteps = 30");
-    let rows = rows(&*experiment);
+    let rows = rows(&*configured("denoise_landscape", true, "grid = 20\nprompts = 400\nsteps = 30"));
     assert_eq!(rows.len(), 2);
     let series = |row: &Row, name: &str| row.series(name).unwrap();
     // At the printed noise the energy has one minimum, near the mean of the context, and all paths
@@ -62,14 +56,13 @@ fn the_landscape_of_figure_3() {
 #[test]
 fn clusters_too() {
     let set = "task = 'clusters'\nnoise = [0.2]\ngrid = 20\nprompts = 50\nsteps = 5\nbeta = 0.5";
-    assert_eq!(rows(&*configured("denoise_landscape", set)).len(), 1);
+    assert_eq!(rows(&*configured("denoise_landscape", true, set)).len(), 1);
 }
 
 #[test]
 fn the_minimum_of_figure_6_is_displaced_at_finite_context_only() {
     let set = "trials = 2\nprompts = 500\npoints = 12\ncontexts = [60]\nambient = 6\nsphere_dim = 3";
-    let experiment = configured("denoise_alpha_beta", set);
-    let rows = rows(&*experiment);
+    let rows = rows(&*configured("denoise_alpha_beta", true, set));
     assert_eq!(rows.len(), 2 * 2 * 2);
     for row in &rows {
         let (case, context) = (row.word("case").unwrap(), row.parameter("context").unwrap());
@@ -84,7 +77,6 @@ fn the_minimum_of_figure_6_is_displaced_at_finite_context_only() {
             assert!(beta < 7.0, "{beta}");
         }
     }
-    // Rows of another grid are refused, not drawn wrongly.
-    let other = configured("denoise_alpha_beta", &set.replace("points = 12", "points = 14"));
+    let other = configured("denoise_alpha_beta", true, &set.replace("points = 12", "points = 14"));
     assert!(other.figures(&rows).is_err());
 }

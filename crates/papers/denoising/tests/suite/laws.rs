@@ -71,8 +71,8 @@ fn expected_losses_are_those_of_drawn_prompts() {
                 error.dot(&error)
             };
             // 35 comparisons at 99.99 % each: a false alarm in 300 changes of the streams.
-            let seen = mean(&(0..3000).map(square).collect::<Vec<_>>(), 0.9999).unwrap();
-            assert!(seen.covers(expected), "{predictor:?} {prior:?}: {seen:?} {expected}");
+            let estimate = mean(&(0..3000).map(square).collect::<Vec<_>>(), 0.9999).unwrap();
+            assert!(estimate.covers(expected), "{predictor:?} {prior:?}: {estimate:?} {expected}");
         }
     }
 }
@@ -91,8 +91,8 @@ fn the_bayes_error_is_orthogonal_to_the_query() {
             let best = prior.posterior_mean(query, problem.sigma_z2).unwrap();
             (best - x.column(0)).dot(&query)
         };
-        let seen = mean(&(0..4000).map(product).collect::<Vec<_>>(), 0.9999).unwrap();
-        assert!(seen.covers(0.0), "{:?}: {seen:?}", problem.family);
+        let estimate = mean(&(0..4000).map(product).collect::<Vec<_>>(), 0.9999).unwrap();
+        assert!(estimate.covers(0.0), "{:?}: {estimate:?}", problem.family);
     }
 }
 
@@ -105,8 +105,8 @@ fn von_mises_fisher_tokens_have_their_mean_and_radius() {
         assert!((token.dot(&token) - 2.25).abs() < 1e-12);
     }
     for (row, expected) in tokens.rows().into_iter().zip(prior.mean()) {
-        let seen = mean(&row.to_vec(), 0.9999).unwrap();
-        assert!(seen.covers(expected), "{seen:?} {expected}");
+        let estimate = mean(&row.to_vec(), 0.9999).unwrap();
+        assert!(estimate.covers(expected), "{estimate:?} {expected}");
     }
     // One cluster of concentration 0 is the uniform sphere in n dimensions.
     let (means, weights) = (array![[1.0], [0.0], [0.0]], vec![1.0]);
@@ -210,9 +210,9 @@ fn two_clusters_have_their_loss() {
         error.dot(&error)
     };
     let values: Vec<f64> = x.columns().into_iter().zip(y.columns()).map(square).collect();
-    let seen = mean(&values, 0.9999).unwrap();
+    let estimate = mean(&values, 0.9999).unwrap();
     let expected = two_cluster_mmse(2, 1.0, 0.3, 0.2, 0.5);
-    assert!(seen.covers(expected), "{seen:?} {expected}");
+    assert!(estimate.covers(expected), "{estimate:?} {expected}");
     // The anisotropic law at finite L reduces to the isotropic one.
     let a = linear::attention_mse(&[2.0; 3], 7.0, 0.5, 0.4);
     let b = 3.0 * (0.16 * 2.5 * 4.0 * (1.0 + 4.0 / 7.0) - 0.8 * 4.0 + 2.0);

@@ -67,8 +67,8 @@ fn attention_tends_to_its_limit() {
                 let weighted = |x: ArrayView1<f64>| (beta * x.dot(&query)).exp() * (x[i] - limit[i]);
                 let values: Vec<f64> = tokens.columns().into_iter().map(weighted).collect();
                 // 36 comparisons at 99.99 %.
-                let seen = mean(&values, 0.9999).unwrap();
-                assert!(seen.covers(0.0), "{:?} {beta} {i}: {seen:?}", problem.family);
+                let estimate = mean(&values, 0.9999).unwrap();
+                assert!(estimate.covers(0.0), "{:?} {beta} {i}: {estimate:?}", problem.family);
             }
         }
     }

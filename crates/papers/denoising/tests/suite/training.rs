@@ -1,29 +1,26 @@
 //! The experiments that train one-layer attention: resuming, pinned first losses, settings.
 
-use super::catalogue;
+use super::{catalogue, configured, rows_of};
 use attnlab_lab::experiment::{self, RunOptions};
 use attnlab_lab::figure;
 use attnlab_lab::run::Silent;
 
 /// Settings of a run of some tenths of a second.
-fn tiny() -> toml::Table {
-    let text = r#"
-        seeds = 2
-        ambient = 4
-        code = { context = 17, bases = "qr-uniform", shared_data = true }
-        variants = ["code", "text"]
-        text.context = 16
-        training = { train = 40, test = 10, batch = 20 }
-        subspace = { dim = 2, epochs = 3 }
-        sphere = { dim = 2, epochs = 3 }
-        clusters = { clusters = 2, epochs = 3 }
-    "#;
-    text.parse().unwrap()
-}
+const TINY: &str = r#"
+    seeds = 2
+    ambient = 4
+    code = { context = 17, bases = "qr-uniform", shared_data = true }
+    variants = ["code", "text"]
+    text.context = 16
+    training = { train = 40, test = 10, batch = 20 }
+    subspace = { dim = 2, epochs = 3 }
+    sphere = { dim = 2, epochs = 3 }
+    clusters = { clusters = 2, epochs = 3 }
+"#;
 
 #[test]
 fn the_experiment_resumes_to_the_same_rows() {
-    let experiment = catalogue().experiment("denoise_training").unwrap().configure(false, None, &tiny()).unwrap();
+    let experiment = configured("denoise_training", false, TINY);
     let (whole, cut) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let run =
         |folder: &std::path::Path| experiment::run(&*experiment, folder, &RunOptions::default(), &Silent).unwrap();
@@ -65,11 +62,8 @@ fn the_experiment_resumes_to_the_same_rows() {
 /// loss of predicting zero is known: d σ0² / n = 1, R² / n = .0625 and (R² + n σ0²) / n = .0825.
 #[test]
 fn first_losses_are_pinned() {
-    let entry = *catalogue().experiment("denoise_training").unwrap();
     let set = "seeds = 2\nvariants = [\"code\"]\nsubspace.epochs = 1\nsphere.epochs = 1\nclusters.epochs = 1";
-    let experiment = entry.configure(false, None, &set.parse().unwrap()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let rows = experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent).unwrap().rows;
+    let rows = rows_of(&*configured("denoise_training", false, set));
     let start = |row: usize, name: &str| rows[row].series(name).unwrap()[0];
     for (row, zero) in [(0, 1.0), (2, 0.0625), (4, 0.0825)] {
         // 800 prompts: 1/√(800 · 4) = 1.8 % for the subspace, less for the others; four of them.
@@ -88,9 +82,7 @@ const FIRST: [[f64; 2]; 3] = [[1.4658212, 1.3646702], [0.062656427, 0.062427959]
 #[test]
 fn settings_in_tables_are_laid_over_one_by_one() {
     let entry = *catalogue().experiment("denoise_training").unwrap();
-    let with = |text: &str| entry.configure(false, None, &text.parse().unwrap());
-    let settings = |text: &str| with(text).unwrap().settings();
-    let merged = settings("sphere = { dim = 4 }\ntraining.batch = 40");
+    let merged = configured("denoise_training", false, "sphere = { dim = 4 }\ntraining.batch = 40").settings();
     assert_eq!((&merged["sphere"]["dim"], &merged["sphere"]["radius"]), (&4.into(), &1.0.into()));
     assert_eq!(merged["training"]["batch"], 40);
     // As --set gives it: one name with a dot in it.
@@ -115,11 +107,8 @@ fn the_other_experiments_run_and_draw() {
              context = 12\nsubspace = { dim = 2, epochs = 2 }\nsphere = { dim = 2, epochs = 2 }",
         ),
     ] {
-        let entry = *catalogue().experiment(id).unwrap();
-        let experiment = entry.configure(false, None, &format!("{small}\n{more}").parse().unwrap()).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let rows = experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent).unwrap().rows;
-        let figures = experiment.figures(&rows).unwrap();
+        let experiment = configured(id, false, &format!("{small}\n{more}"));
+        let figures = experiment.figures(&rows_of(&*experiment)).unwrap();
         assert_eq!(figures.len(), 2, "{id}");
         for figure in &figures {
             figure::svg(figure).unwrap();

@@ -16,6 +16,13 @@ fn claim(id: &str) -> ClaimTest {
     sheets().claim(id)
 }
 
+/// A claim and its check at the defaults.
+fn checked(id: &str) -> (ClaimTest, CheckReport) {
+    let claim = claim(id);
+    let report = claim.check(json!({}), None);
+    (claim, report)
+}
+
 /// "F of T", F trials of T that did not hold.
 fn failures(report: &CheckReport) -> String {
     format!("{} of {}", report.failures, report.trials)
@@ -30,8 +37,7 @@ fn in_tex(report: &CheckReport, decimals: usize) -> String {
 
 #[test]
 fn the_energy_of_linear_attention() {
-    let claim = claim("denoise.a23");
-    let paper = claim.check(json!({}), None);
+    let (claim, paper) = checked("denoise.a23");
     let [n, d, length, tokens, noise] = ["n", "d", "L", "sigma0_2", "sigma_z2"].map(|name| setting(&paper, name));
     let held = format!("{} of {}", paper.trials - paper.failures, paper.trials);
     let ours = claim.check(json!({ "sigma_z2": 0.1 }), None);
@@ -59,8 +65,7 @@ const ROUNDING: f64 = 1e-13;
 
 #[test]
 fn the_jacobian_of_a_softmax_layer() {
-    let claim = claim("denoise.a25");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("denoise.a25");
     let asymmetry = |weights: &str| number(&report.witness, &format!("{weights}/asymmetry_of_the_numerical_jacobian"));
     let defect = |weights: &str| number(&report.witness, &format!("{weights}/defect_of_the_condition"));
     let (transposed, equal) = ("W_KQ = c W_PV^T", "W_KQ = W_PV");
@@ -79,8 +84,7 @@ fn the_jacobian_of_a_softmax_layer() {
 
 #[test]
 fn clusters_of_unequal_variance() {
-    let claim = claim("denoise.clusters");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("denoise.clusters");
     let variances = report.parameters["variances"].as_array().unwrap();
     let [a, b, c] = [0, 1, 2].map(|i| &variances[i]);
     claim.assert_printed(&[
@@ -93,8 +97,7 @@ fn clusters_of_unequal_variance() {
 
 #[test]
 fn the_minima_of_figure_3() {
-    let claim = claim("denoise.fig3");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("denoise.fig3");
     for draw in claim.draws(json!({}), None) {
         let [minima, shared] = ["minima", "shared_by"].map(|n| number(draw.witness(), n));
         // The effective number of tokens, as a whole number that of all of them.
@@ -143,8 +146,7 @@ fn landscape_loss(panel: &str, series: &str) -> [f64; 3] {
 
 #[test]
 fn the_minimum_of_figure_6() {
-    let claim = claim("denoise.fig6");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("denoise.fig6");
     let [n, d, length, noise, prompts] = ["n", "d", "L", "sigma_z2", "prompts"].map(|name| setting(&report, name));
     let draws = claim.draws(json!({}), None);
     let span = |name: &str, decimals: usize| {
@@ -161,31 +163,19 @@ fn the_minimum_of_figure_6() {
     ]);
 }
 
-#[test]
-fn figure_6_with_all_of_its_prompts() {
-    let claim = claim("denoise.fig6");
-    let report = claim.check(json!({ "prompts": 800 }), None);
-    claim.assert_printed(&[format!("800 prompts the mean is {}", in_tex(&report, 3))]);
-}
-
+/// 9 s at $L = 5000$.
 #[test]
 fn the_range_of_figure_6() {
     let claim = claim("denoise.fig6");
     let mean = |set: Value| in_tex(&claim.check(set, None), 2);
     claim.assert_printed(&[
+        format!("800 prompts the mean is {}", in_tex(&claim.check(json!({ "prompts": 800 }), None), 3)),
+        format!("the mean is {} at $L = 5000$", mean(json!({ "L": 5000 }))),
         format!("{} at $\\sigma_Z^2 = 0.2$", mean(json!({ "sigma_z2": 0.2 }))),
         format!("none is seen, {}", mean(json!({ "sigma_z2": 0.5 }))),
         format!("{} at $\\sigma_Z^2 = 1$", mean(json!({ "sigma_z2": 1 }))),
         format!("{} at $n = 2$, $d = 1$", mean(json!({ "n": 2, "d": 1 }))),
     ]);
-}
-
-/// 9 s, the longest test of this file.
-#[test]
-fn figure_6_with_long_contexts() {
-    let claim = claim("denoise.fig6");
-    let report = claim.check(json!({ "L": 5000 }), None);
-    claim.assert_printed(&[format!("the mean is {} at $L = 5000$", in_tex(&report, 2))]);
 }
 
 /// The effective number of tokens, $1/\sum_t g_t^2$, over L for large L: $M(\kappa)^2/M(2\kappa)$ with
@@ -207,8 +197,7 @@ fn mean_square_norm(d: usize, radius: f64, noise: f64) -> f64 {
 
 #[test]
 fn the_loss_on_a_subspace() {
-    let claim = claim("denoise.prop2_loss");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("denoise.prop2_loss");
     let [d, tokens, noise] = ["d", "sigma0_2", "sigma_z2"].map(|name| setting(&report, name));
     let set = json!({ "d": d as u64, "sigma0_2": tokens, "sigma_z2": noise });
     let printed = sheets().formula("denoise.linear_mmse", set);
@@ -220,8 +209,7 @@ fn the_loss_on_a_subspace() {
 
 #[test]
 fn the_bessel_functions_of_proposition_3() {
-    let claim = claim("denoise.prop3_bessel");
-    let report = claim.check(json!({}), None);
+    let (claim, report) = checked("denoise.prop3_bessel");
     let [n, d, radius, noise] = ["n", "d", "R", "sigma_z2"].map(|name| setting(&report, name));
     let sphere = json!({ "d": d as u64, "R": radius, "sigma_z2": noise });
     let norm = format!("{:.2}", mean_square_norm(d as usize, radius, noise).sqrt());

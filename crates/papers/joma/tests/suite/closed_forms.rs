@@ -33,24 +33,20 @@ fn cooccurrence_by_enumeration_in_fractions() {
 
 #[test]
 fn every_formula_by_name() {
+    let number = |id, set| eval(id, set).unwrap().as_f64().unwrap();
     let v = eval("joma.theorem2", json!({"gradient": [1.0, -0.5, 0.0], "t": 1.2})).unwrap();
     // mp.dps = 30; mp.sqrt(2) * mp.erfinv(mp.sqrt(2/mp.pi) * x) for x in (1.2, -.6)
     for (value, exact) in v.as_array().unwrap().iter().zip([2.0282128690656673, -0.641390099914001, 0.0]) {
         assert!((value.as_f64().unwrap() - exact).abs() < 1e-13, "{value}");
     }
-    let end = eval("joma.blow_up", json!({"gradient": [1.0, -2.0]})).unwrap();
-    assert!((end.as_f64().unwrap() - 0.626_657_068_657_750_1).abs() < 1e-15);
-    let f = eval("joma.f", json!({"mu": 2.0, "r": 0.9})).unwrap();
-    assert!((f.as_f64().unwrap() - 1.111_823_665_806_107_5).abs() < 1e-13);
-    let l = eval("joma.log_inverse_gap", json!({"mu": 2.0, "t": f})).unwrap();
-    assert!((l.as_f64().unwrap() - 10.0_f64.ln()).abs() < 1e-12);
+    let end = number("joma.blow_up", json!({"gradient": [1.0, -2.0]}));
+    assert!((end - 0.626_657_068_657_750_1).abs() < 1e-15);
+    let f = number("joma.f", json!({"mu": 2.0, "r": 0.9}));
+    assert!((f - 1.111_823_665_806_107_5).abs() < 1e-13);
+    let l = number("joma.log_inverse_gap", json!({"mu": 2.0, "t": f}));
+    assert!((l - 10.0_f64.ln()).abs() < 1e-12);
     let error = eval("joma.theorem2", json!({"gradient": [1.0], "t": 2.0})).unwrap_err();
     assert!(error.to_string().contains("from 0 to below 1.2533141373155"), "{error}");
-    // A token that never appears has no co-occurrence.
-    let set = json!({"rho": 1.0, "depth": 2, "ancestor_depth": 1,
-                     "class_probabilities": [1.0], "child_zero_given_class": [1.0]});
-    let error = eval("joma.tree_cooccurrence", set).unwrap_err().to_string();
-    assert!(error.contains("never appears"), "{error}");
 }
 
 /// (4) as derived is the same for all components along the flow; as printed it is not: by 1 % and more of itself.
@@ -97,8 +93,8 @@ fn draws_have_the_exact_frequencies() {
     for i in 0..tree.len() {
         for j in 0..i {
             for (a, b) in [(false, false), (false, true), (true, false), (true, true)] {
-                let seen = draws.iter().filter(|d| d.values[i] == a && d.values[j] == b);
-                let interval = binomial(seen.count() as u64, trials, 1.0 - 1e-6).unwrap();
+                let of_pair = draws.iter().filter(|d| d.values[i] == a && d.values[j] == b);
+                let interval = binomial(of_pair.count() as u64, trials, 1.0 - 1e-6).unwrap();
                 let exact = tree.probability(&[(i, a), (j, b)]).unwrap();
                 assert!((interval.low..=interval.high).contains(&exact), "{i} {j} {a} {b}");
             }
@@ -113,10 +109,10 @@ fn draws_have_the_exact_frequencies() {
 fn draws_are_pinned() {
     let draw = |trial| TreeDraw::new(&lopsided(), &Streams::new(5, "tree", 0, trial));
     let bits = |d: &TreeDraw| d.values.iter().map(|y| u8::from(*y)).collect::<Vec<_>>();
-    let seen: Vec<_> = (0..3).map(|t| (draw(t).class, bits(&draw(t)))).collect();
+    let drawn: Vec<_> = (0..3).map(|t| (draw(t).class, bits(&draw(t)))).collect();
     let pinned: Vec<(usize, Vec<u8>)> =
         vec![(1, vec![1, 1, 1, 1, 1, 1]), (1, vec![1, 1, 0, 1, 1, 1]), (0, vec![1, 0, 1, 0, 0, 0])];
-    assert_eq!(seen, pinned);
+    assert_eq!(drawn, pinned);
 }
 
 /// Trees with up to twelve tokens: a random leaf gets two or three children, again and again.
@@ -192,15 +188,17 @@ fn closed_forms_at_the_ends_of_their_domains() {
         (0.0, 0.5, std::f64::consts::LN_2),
         (2.0, 1e-20, 1e-20),
     ] {
-        let value = eval("joma.f", json!({"mu": mu, "r": r})).unwrap();
-        let value = value.as_f64().unwrap();
+        let value = eval("joma.f", json!({"mu": mu, "r": r})).unwrap().as_f64().unwrap();
         assert!((value / exact - 1.0).abs() < 1e-12, "{mu} {r}: {value}");
     }
     let refused = |id, set| eval(id, set).unwrap_err().to_string();
     let message = refused("joma.log_inverse_gap", json!({"mu": 1e300, "t": 1.0}));
     assert!(message.contains("beyond the largest number"), "{message}");
-    let never = json!({"rho": 1.0, "depth": 3, "ancestor_depth": 1,
-                       "class_probabilities": [1.0], "child_zero_given_class": [1.0]});
-    let message = refused("joma.tree_cooccurrence", never);
-    assert!(message.contains("never appears"), "{message}");
+    // A token that never appears has no co-occurrence.
+    for depth in [2, 3] {
+        let never = json!({"rho": 1.0, "depth": depth, "ancestor_depth": 1,
+                           "class_probabilities": [1.0], "child_zero_given_class": [1.0]});
+        let message = refused("joma.tree_cooccurrence", never);
+        assert!(message.contains("never appears"), "{depth}: {message}");
+    }
 }

@@ -1,28 +1,17 @@
 //! The experiments at small sizes.
 
 use attnlab_joma::quantities::{FREQUENCIES, SETTING};
-use attnlab_joma::room;
-use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, Experiment, RunOptions};
 use attnlab_lab::figure;
-use attnlab_lab::run::{Row, Silent};
-
-fn catalogue() -> Catalogue {
-    Catalogue::new().with(room())
-}
+use attnlab_lab::run::Row;
 
 fn rows(id: &str, set: &str) -> Vec<Row> {
-    let experiment: Box<dyn Experiment> =
-        catalogue().experiment(id).unwrap().configure(true, None, &set.parse().unwrap()).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let report = experiment::run(&*experiment, folder.path(), &RunOptions::default(), &Silent).unwrap();
-    let figures = experiment.figures(&report.rows).unwrap();
+    let ((rows, figures), folder) = (crate::ran(id, set), tempfile::tempdir().unwrap());
     assert_eq!(figure::write_all(&figures, folder.path()).unwrap().len(), 4 * figures.len());
     for figure in &figures {
         let mut words = figure.caption.split(|c: char| !c.is_alphanumeric());
         assert!(words.all(|w| w != "NaN" && w != "inf"), "{}", figure.caption);
     }
-    report.rows
+    rows
 }
 
 /// The authors' script itself (torch 2.9.1, seed 0): entropy 2.3025 first, least .942 at step 669, 1.549 at step 4999.

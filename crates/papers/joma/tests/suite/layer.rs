@@ -39,12 +39,12 @@ fn training_climbs_its_objective() {
             let mut rate = vec![0.0; layer.dim()];
             layer.rate(&state, &mut rate);
             for i in 0..state.len() {
-                let at = |h: f64| {
+                let objective_at = |h: f64| {
                     let mut x = state.clone();
                     x[i] += h;
                     layer.objective(&x)
                 };
-                let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
+                let slope = (objective_at(1e-5) - objective_at(-1e-5)) / 2e-5;
                 assert!((slope - rate[i]).abs() < 1e-9, "{attention:?} {i}: {slope} {}", rate[i]);
             }
         }

@@ -1,25 +1,25 @@
-//! The scope of the claims: hypotheses that fail, critical points of other activations, refused parameters.
+//! The scope of the claims: verdicts away from the defaults, hypotheses that fail, critical points of other activations, refused parameters.
 
 use attnlab_core::Result;
-use attnlab_joma::room;
-use attnlab_lab::catalogue::Catalogue;
+use attnlab_joma::theory::Activation;
 use attnlab_lab::claim::VerdictKind;
 use attnlab_lab::run::{CheckOptions, CheckReport, Silent, check};
+use attnlab_lab::sheet_test::SheetTest;
 use serde_json::{Value, json};
 
-fn run_with(id: &str, set: Value, beyond_hypotheses: bool) -> Result<CheckReport> {
-    let options = CheckOptions { trials: Some(8), beyond_hypotheses, ..CheckOptions::default() };
-    check(&**Catalogue::new().with(room()).claim(id).unwrap(), set.as_object().unwrap(), &options, &Silent)
+fn run_with(id: &str, set: Value, trials: u64, beyond_hypotheses: bool) -> Result<CheckReport> {
+    let options = CheckOptions { trials: Some(trials), beyond_hypotheses, ..CheckOptions::default() };
+    check(&**crate::catalogue().claim(id).unwrap(), set.as_object().unwrap(), &options, &Silent)
 }
 
 fn run_claim(id: &str, set: Value) -> Result<CheckReport> {
-    run_with(id, set, false)
+    run_with(id, set, 8, false)
 }
 
 /// Broken on purpose: the shares of the assumptions in the drift add up.
 #[test]
 fn the_drift_is_shared_among_the_assumptions() {
-    let report = run_with("joma.theorem1_softmax_corrected", json!({"data": "random"}), true).unwrap();
+    let report = run_with("joma.theorem1_softmax_corrected", json!({"data": "random"}), 8, true).unwrap();
     assert_eq!(report.verdict, VerdictKind::Refuted);
     let shares = ["attention uncorrelated with the gradient at every node", "constant mean attention"];
     let sum: f64 = shares.iter().map(|name| report.witness[&format!("share: {name}")].as_f64().unwrap()).sum();
@@ -64,5 +64,27 @@ fn refused_parameters_are_named() {
         [json!({"step": 1e-300}), json!({"until": 1e-300}), json!({"tokens": 200, "nodes": 100, "samples": 1000})]
     {
         assert!(refused(set.clone()).contains(": must "), "{}", refused(set));
+    }
+}
+
+#[test]
+fn every_verdict_is_that_of_the_sheet() {
+    SheetTest::new(attnlab_joma::room()).assert_checked();
+}
+
+/// Rounding, kinks and dead nodes: identities hold under every activation.
+#[test]
+fn identities_under_every_activation() {
+    for activation in Activation::NAMES {
+        for (id, trials) in [
+            ("joma.eq9", 60),
+            ("joma.eq60", 9),
+            ("joma.eq17_corrected", 60),
+            ("joma.theorem1_exp", 9),
+            ("joma.theorem1_linear", 9),
+        ] {
+            let report = run_with(id, json!({"activation": activation}), trials, false).unwrap();
+            assert_eq!(report.verdict, VerdictKind::Supported, "{id} {activation}: {:?}", report.witness);
+        }
     }
 }

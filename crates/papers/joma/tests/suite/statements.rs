@@ -1,18 +1,10 @@
 //! Printed statements beside the theorems: numbers in their sheets, and closed forms by name.
 
+use crate::{catalogue, claim};
 use attnlab_joma::room;
 use attnlab_joma::theory::{CriticalPoint, Isotropic, Radial, Shell, chance};
-use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::sheet_test::{ClaimTest, SheetTest, number, numbers};
+use attnlab_lab::sheet_test::{SheetTest, number, numbers};
 use serde_json::{Value, json};
-
-fn sheets() -> SheetTest {
-    SheetTest::new(room())
-}
-
-fn claim(id: &str) -> ClaimTest {
-    sheets().claim(id)
-}
 
 #[test]
 fn the_components_of_figure_3() {
@@ -60,7 +52,8 @@ fn convexity_of_g() {
 /// `joma_entropy`, which integrates the flow.
 #[test]
 fn closed_forms_by_name() {
-    let eval = |id: &str, set: Value| sheets().formula(id, set);
+    let sheets = SheetTest::new(room());
+    let eval = |id: &str, set: Value| sheets.formula(id, set);
     let best = eval("joma.largest_correlation", json!({"units": 400, "points": 30}));
     assert!((best - 0.521_642_701_4).abs() < 1e-9, "{best}");
     assert!(chance::largest_correlation(400, 2).is_err());
@@ -80,7 +73,7 @@ fn closed_forms_by_name() {
 /// Lemma 2's right side by name is the rate of (v, ξ) at the critical point of Theorem 3: zero there, and not as printed.
 #[test]
 fn the_rate_at_a_critical_point() {
-    let catalogue = Catalogue::new().with(room());
+    let catalogue = catalogue();
     let array = |id: &str, set: Value| -> Vec<f64> {
         let value = catalogue.formula(id).unwrap().evaluate(set.as_object().unwrap()).unwrap().value;
         value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
@@ -103,6 +96,6 @@ fn the_rate_at_a_critical_point() {
         json!({"law": "student", "nu": 3.0, "slopes": [0, 1], "rho_minus": -3.0, "length": 1.0}),
     );
     assert!((eigenvalues[0] + 5.594).abs() < 1e-3 && (eigenvalues[1] + 3.832).abs() < 1e-3);
-    let seen = number(&claim("joma.theorem3_stable").check(json!({}), Some(1)).witness, "eigenvalues/2");
-    assert!(seen.abs() < 1e-4, "{seen}");
+    let eigenvalue = number(&claim("joma.theorem3_stable").check(json!({}), Some(1)).witness, "eigenvalues/2");
+    assert!(eigenvalue.abs() < 1e-4, "{eigenvalue}");
 }

@@ -5,27 +5,17 @@ use attnlab_core::rng::Streams;
 use attnlab_core::stats;
 use attnlab_joma::network::{Adam, Architecture, Batch, Network, Plan, Record, Records, Start, Targets, train};
 use attnlab_joma::quantities::{ASSOCIATION, CONTROL, LABELS};
-use attnlab_joma::room;
 use attnlab_joma::theory::chance::largest_correlation;
 use attnlab_joma::theory::tree::Tree;
-use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, RunOptions};
 use attnlab_lab::run::{Progress, Row, Silent, TrialContext};
 use std::cell::Cell;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-fn run(id: &str, set: &str, folder: &Path) -> Vec<Row> {
-    let set = set.parse().unwrap();
-    let experiment = Catalogue::new().with(room()).experiment(id).unwrap().configure(true, None, &set).unwrap();
-    let report = experiment::run(&*experiment, folder, &RunOptions::default(), &Silent).unwrap();
-    assert!(!experiment.figures(&report.rows).unwrap().is_empty());
-    report.rows
-}
-
 fn rows(id: &str, set: &str) -> Vec<Row> {
-    run(id, set, tempfile::tempdir().unwrap().path())
+    let (rows, figures) = crate::ran(id, set);
+    assert!(!figures.is_empty(), "{id}");
+    rows
 }
 
 /// Scores before training of another program, C = 20, d = 1024, 5 seeds: mean and standard deviation by (N_ch, N_0) for
@@ -40,11 +30,9 @@ fn untrained_networks_score_as_elsewhere() {
     ];
     let rows = rows("joma_table1", "seeds = 5\nwidth = 1024\nrecords = [0]\nclasses = [20]\nchildren = [2, 3]");
     for ((children, n0), expected) in table {
-        let cell: Vec<&Row> = rows
-            .iter()
-            .filter(|r| r.parameter("children").unwrap() == f64::from(children))
-            .filter(|r| r.parameter("latents_0").unwrap() == f64::from(n0))
-            .collect();
+        let sizes = [children, n0].map(f64::from);
+        let is_of_cell = |r: &&Row| ["children", "latents_0"].map(|name| r.parameter(name).unwrap()) == sizes;
+        let cell: Vec<&Row> = rows.iter().filter(is_of_cell).collect();
         assert_eq!(cell.len(), 5);
         for (s, (mean, sd)) in expected.into_iter().enumerate() {
             let scores: Vec<f64> = cell.iter().map(|r| r.series(&format!("corr_{s}_{s}")).unwrap()[0]).collect();
@@ -76,8 +64,8 @@ fn training_learns_the_classes_of_table_1() {
         for name in ["corr_0_0", "corr_1_1", "few_0", "matched_0", "permuted_1"] {
             assert!(row.series(name).unwrap().iter().all(|x| (-1.0..=1.0).contains(x)), "{name}");
         }
-        let (all, few) = (row.series("corr_0_0").unwrap(), row.series("few_0").unwrap());
-        assert!(all.iter().zip(&few).all(|(a, b)| b <= a));
+        let (of_all_units, few) = (row.series("corr_0_0").unwrap(), row.series("few_0").unwrap());
+        assert!(of_all_units.iter().zip(&few).all(|(a, b)| b <= a));
         assert!(row.series("dimension_1").unwrap().iter().all(|d| (1.0..19.0).contains(d)));
     }
 }
@@ -171,9 +159,8 @@ fn a_text_of_the_users_is_read_and_a_missing_one_refused() {
     assert_eq!(rows.len(), 2);
     let loss = rows[0].series("loss").unwrap();
     assert!(loss[2] < loss[0]);
-    let catalogue = Catalogue::new().with(room());
     let set = "text = '/no/such/place'".parse().unwrap();
-    let experiment = catalogue.experiment("joma_text").unwrap().configure(true, None, &set).unwrap();
+    let experiment = crate::catalogue().experiment("joma_text").unwrap().configure(true, None, &set).unwrap();
     assert!(experiment.ready().unwrap_err().to_string().contains("/no/such/place"));
 }
 
@@ -213,16 +200,11 @@ fn far_leaves_add_more_about_the_class_than_near_ones() {
         let p: Vec<f64> = joint.iter().map(|p| p / sum).collect();
         entropy(&[p[0] + p[1], p[2] + p[3]]) + entropy(&[p[0] + p[2], p[1] + p[3]]) - entropy(&p)
     };
-    let gains: Vec<f64> = [1, 2, 4, 8]
-        .iter()
-        .map(|first| {
-            let leaf = of_class[0].leaves()[*first];
-            assert!((information(leaf, &[]) - 0.186).abs() < 5e-4);
-            information(leaf, &[(of_class[0].leaves()[0], true)])
-        })
-        .collect();
-    for (gain, said) in gains.iter().zip([0.023, 0.047, 0.072, 0.098]) {
-        assert!((gain - said).abs() < 5e-4, "{gain} {said}");
+    let leaves = of_class[0].leaves();
+    for (first, printed) in [(1, 0.023), (2, 0.047), (4, 0.072), (8, 0.098)] {
+        assert!((information(leaves[first], &[]) - 0.186).abs() < 5e-4, "{first}");
+        let gain = information(leaves[first], &[(leaves[0], true)]);
+        assert!((gain - printed).abs() < 5e-4, "{gain} {printed}");
     }
 }
 
@@ -231,12 +213,10 @@ fn far_leaves_add_more_about_the_class_than_near_ones() {
 fn theorem_1_holds_on_the_text_to_the_step_size() {
     let set = "layers = [1]\ncontrols = [\"theorem1\"]\nsteps = 60\ntheorem1.steps = 400\nseeds = 2";
     let last = |row: &Row, name: &str| *row.series(name).unwrap().last().unwrap();
-    let mut count = 0;
-    for row in rows("joma_text", set) {
-        if row.word(CONTROL.name).unwrap() != "theorem1" {
-            continue;
-        }
-        count += 1;
+    let mut rows = rows("joma_text", set);
+    rows.retain(|row| row.word(CONTROL.name).unwrap() == "theorem1");
+    assert_eq!(rows.len(), 2);
+    for row in rows {
         let (whole, half) = (last(&row, "drift"), last(&row, "drift_half"));
         assert!(whole < 0.05, "{whole}");
         assert!((half / whole - 0.5).abs() < 0.02, "{half} {whole}");
@@ -244,7 +224,6 @@ fn theorem_1_holds_on_the_text_to_the_step_size() {
         assert!((last(&row, "drift_factor") - 0.1).abs() < 0.05);
         assert!(last(&row, "drift_softmax") > 0.1);
     }
-    assert_eq!(count, 2);
 }
 
 /// Progress that asks to stop once, after so many questions.

@@ -1,7 +1,6 @@
 //! `joma_weights` and `attnlab weights` on files with known singular values.
 
-use attnlab_joma::room;
-use attnlab_lab::catalogue::Catalogue;
+use crate::catalogue;
 use attnlab_lab::command::Out;
 use attnlab_lab::run::store;
 use ndarray::Array2;
@@ -30,7 +29,7 @@ fn put(path: &Path, diagonals: [[f32; 3]; 2]) {
 }
 
 fn weights(arguments: &[&str]) -> Result<(), String> {
-    let catalogue = Catalogue::new().with(room());
+    let catalogue = catalogue();
     let command = catalogue.commands().find(|c| c.describe().get_name() == "weights").unwrap();
     let matches = command.describe().try_get_matches_from(std::iter::once("weights").chain(arguments.iter().copied()));
     command.run(&matches.map_err(|e| e.to_string())?, &mut Out::stdout()).map(|_| ()).map_err(|e| e.to_string())
@@ -74,23 +73,22 @@ fn stable_ranks_of_diagonal_matrices_are_known() {
 #[test]
 fn what_cannot_be_measured_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
-    let out = at("out");
-    put(Path::new(&at("a1.safetensors")), [[1.0; 3]; 2]);
-    put(Path::new(&at("a2.safetensors")), [[1.0; 3]; 2]);
-    let equal = weights(&[&at("a1.safetensors"), &at("a2.safetensors"), "--out", &out]).unwrap_err();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let out = path("out");
+    put(Path::new(&path("a1.safetensors")), [[1.0; 3]; 2]);
+    put(Path::new(&path("a2.safetensors")), [[1.0; 3]; 2]);
+    let equal = weights(&[&path("a1.safetensors"), &path("a2.safetensors"), "--out", &out]).unwrap_err();
     assert!(equal.contains("a2") && equal.contains("must differ from"), "{equal}");
-    let none = weights(&[&at("a1.safetensors"), "--tensors", "*.up.weight", "--out", &out]).unwrap_err();
+    let none = weights(&[&path("a1.safetensors"), "--tensors", "*.up.weight", "--out", &out]).unwrap_err();
     assert!(none.contains("layers.*.fc1.weight") && none.contains("*.up.weight"), "{none}");
-    let absent = weights(&[&at("b.safetensors"), "--out", &out]).unwrap_err();
+    let absent = weights(&[&path("b.safetensors"), "--out", &out]).unwrap_err();
     assert!(absent.contains("b.safetensors"), "{absent}");
     assert!(!Path::new(&out).exists());
     // A later checkpoint of another shape.
-    attnlab_networks::npy::write(Path::new(&at("l.0.fc1.weight.npy")), &Array2::ones((2, 2)), false).unwrap();
-    let other = weights(&[&at("a1.safetensors"), &at("l.0.fc1.weight.npy"), "--out", &out]).unwrap_err();
+    attnlab_networks::npy::write(Path::new(&path("l.0.fc1.weight.npy")), &Array2::ones((2, 2)), false).unwrap();
+    let other = weights(&[&path("a1.safetensors"), &path("l.0.fc1.weight.npy"), "--out", &out]).unwrap_err();
     assert!(other.contains("layers.0.fc1.weight"), "{other}");
-    let direct = Catalogue::new().with(room());
-    let entry = direct.experiment("joma_weights").unwrap();
+    let entry = *catalogue().experiment("joma_weights").unwrap();
     assert!(entry.measures_files());
     let bare = entry.configure(false, None, &Default::default()).unwrap();
     assert!(bare.ready().unwrap_err().to_string().contains("attnlab weights"));

@@ -1,19 +1,15 @@
 //! Numbers in the sheets, held to what the program computes.
 
+use crate::claim;
 use attnlab_joma::dynamics::Salient;
-use attnlab_joma::room;
 use attnlab_joma::theory::convergence::{lambda, log_inverse_gap, remainder};
 use attnlab_joma::theory::{CriticalPoint, Isotropic, Radial, critical};
-use attnlab_lab::sheet_test::{ClaimTest, SheetTest, estimate, number, numbers};
+use attnlab_lab::sheet_test::{estimate, number, numbers};
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use attnlab_theory::measure::softmax_entropy;
 use serde_json::json;
 
 const RELU: (f64, f64) = (0.0, 1.0);
-
-fn claim(id: &str) -> ClaimTest {
-    SheetTest::new(room()).claim(id)
-}
 
 #[test]
 fn the_critical_point_of_theorem_3() {
@@ -86,13 +82,13 @@ fn trained_layers() {
     claim("joma.theorem2").assert_printed(&[format!("{least:.2} and {largest:.2}")]);
     // The first run, on smooth inputs.
     let first = claim("joma.fig2_components").draws(json!({}), Some(1));
-    let seen = |name: &str| number(first[0].witness(), &format!("{name}/0"));
+    let of_first_run = |name: &str| number(first[0].witness(), &format!("{name}/0"));
     claim("joma.fig2_components").assert_printed(&[
-        format!("{:.3} for $\\hat z_m$", seen("least_correlation")),
-        format!("{:.3} for $\\hat z_{{m1}}$", seen("least_of_squares")),
-        format!("{:.3} for $\\hat z_{{m2}}$", seen("least_of_norm")),
-        format!("{:.3} at step 2000", seen("of_squares")),
-        format!("has {:.3}", seen("correlation_at_the_end")),
+        format!("{:.3} for $\\hat z_m$", of_first_run("least_correlation")),
+        format!("{:.3} for $\\hat z_{{m1}}$", of_first_run("least_of_squares")),
+        format!("{:.3} for $\\hat z_{{m2}}$", of_first_run("least_of_norm")),
+        format!("{:.3} at step 2000", of_first_run("of_squares")),
+        format!("has {:.3}", of_first_run("correlation_at_the_end")),
     ]);
     for setting in ["text", "code"] {
         let drawn = json!({ "setting": setting });

@@ -5,41 +5,24 @@ use attnlab_core::error::Error;
 use attnlab_core::params::Params;
 use attnlab_core::rng::Streams;
 use attnlab_lab::catalogue::Catalogue;
-use attnlab_lab::experiment::{self, Entry, Experiment, RunOptions};
-use attnlab_lab::run::{Row, Silent};
+use attnlab_lab::experiment::{Entry, Experiment};
+use attnlab_lab::run::Row;
 use attnlab_lab::sheet_test::assert_reproducible;
 use attnlab_lsa::theory::{Covariance, Pretraining};
-
-const IDS: [&str; 2] = ["lsa_flow", "lsa_training"];
 
 fn entry(id: &str) -> Entry {
     *Catalogue::new().with(attnlab_lsa::room()).experiment(id).unwrap()
 }
 
-/// Settings of a second or two at most.
-fn small(id: &str) -> Box<dyn Experiment> {
-    let set = match id {
-        "lsa_flow" => {
-            "trials = 3\ndim = 3\ncontext = 12\nconditions = [1.0, 10.0]\nuntil = 1e4\npoints = 9\n\
-             descent_until = 20.0\neta = [0.1, 0.3]\ncontexts = [10, 100, 1000]\n\
-             examples = [10, 100, 1000]\nprompts = 20\nshift = [0.5, 1.0, 2.0]\nshift_contexts = [10]\n\
-             softmax_contexts = [10, 20]\nsoftmax_prompts = 60"
-        }
-        _ => {
-            "trials = 3\nprompts = [100, 400, 1600]\nuntil = 500.0\npoints = 9\nscales = [0.001, 0.1, 3.0]\n\
-             dense_contexts = [4, 32]\ndense_scales = [0.3]\ndense_starts = 2\n\
-             softmax_prompts = [50, 200]\nsoftmax_test = 200"
-        }
-    };
-    entry(id).configure(false, None, &set.parse().unwrap()).unwrap()
-}
-
-const SEED: u64 = 5;
-
-fn run(experiment: &dyn Experiment) -> Vec<Row> {
-    let folder = tempfile::tempdir().unwrap();
-    let options = RunOptions { seed: SEED, ..RunOptions::default() };
-    experiment::run(experiment, folder.path(), &options, &Silent).unwrap().rows
+/// Rows of an experiment, with settings of a second or two at most. Rows and figures do not depend on how they were made,
+/// and every panel shows something.
+fn rows(id: &str, set: &str) -> Vec<Row> {
+    let experiment = entry(id).configure(false, None, &set.parse().unwrap()).unwrap();
+    let (rows, figures) = assert_reproducible(&*experiment, 5, tempfile::tempdir().unwrap().path());
+    for panel in figures.iter().flat_map(|f| &f.panels) {
+        assert!(panel.series.iter().map(|s| s.points.len()).sum::<usize>() > 1, "{id}: {}", panel.title);
+    }
+    rows
 }
 
 fn of_part<'a>(rows: &'a [Row], part: &str) -> Vec<&'a Row> {
@@ -49,19 +32,12 @@ fn of_part<'a>(rows: &'a [Row], part: &str) -> Vec<&'a Row> {
 }
 
 #[test]
-fn rows_and_figures_do_not_depend_on_how_they_were_made() {
-    for id in IDS {
-        let (_, figures) = assert_reproducible(&*small(id), SEED, tempfile::tempdir().unwrap().path());
-        // Every panel shows something.
-        for panel in figures.iter().flat_map(|f| &f.panels) {
-            assert!(panel.series.iter().map(|s| s.points.len()).sum::<usize>() > 1, "{id}: {}", panel.title);
-        }
-    }
-}
-
-#[test]
 fn rows_of_the_flow_say_what_the_theory_says() {
-    let rows = run(&*small("lsa_flow"));
+    let set = "trials = 3\ndim = 3\ncontext = 12\nconditions = [1.0, 10.0]\nuntil = 1e4\npoints = 9\n\
+               descent_until = 20.0\neta = [0.1, 0.3]\ncontexts = [10, 100, 1000]\nexamples = [10, 100, 1000]\n\
+               prompts = 20\nshift = [0.5, 1.0, 2.0]\nshift_contexts = [10]\nsoftmax_contexts = [10, 20]\n\
+               softmax_prompts = 60";
+    let rows = rows("lsa_flow", set);
     for row in of_part(&rows, "flow") {
         let gaps = row.series("gap").unwrap();
         // Below, rounding.
@@ -91,7 +67,10 @@ fn rows_of_the_flow_say_what_the_theory_says() {
 
 #[test]
 fn rows_of_training_say_what_the_theory_says() {
-    let rows = run(&*small("lsa_training"));
+    let set = "trials = 3\nprompts = [100, 400, 1600]\nuntil = 500.0\npoints = 9\nscales = [0.001, 0.1, 3.0]\n\
+               dense_contexts = [4, 32]\ndense_scales = [0.3]\ndense_starts = 2\nsoftmax_prompts = [50, 200]\n\
+               softmax_test = 200";
+    let rows = rows("lsa_training", set);
     for row in of_part(&rows, "population") {
         assert!(row.number("distance").unwrap() < 1e-5);
     }
@@ -122,8 +101,7 @@ fn rows_of_training_say_what_the_theory_says() {
         assert!(row.number("time").unwrap().is_finite(), "{row:?}");
     }
     for row in of_part(&rows, "dense") {
-        let ended = row.number("reached").unwrap() + row.number("stuck").unwrap();
-        assert!(ended <= 2.0);
+        assert!(row.number("reached").unwrap() + row.number("stuck").unwrap() <= 2.0);
     }
 }
 

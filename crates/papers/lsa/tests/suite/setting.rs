@@ -1,4 +1,4 @@
-//! Random covariances and weights that the tests share.
+//! Random covariances and weights that the tests share, and derivatives by differences.
 
 use attnlab_core::linalg::{haar_basis, normal_matrix};
 use attnlab_core::rng::Streams;
@@ -12,6 +12,16 @@ pub fn streams(seed: u64) -> Streams {
 pub fn covariance(values: &[f64], seed: u64) -> Covariance {
     let d = values.len();
     Covariance::with_axes(values, haar_basis(d, d, &mut streams(seed).part("axes", 0)).unwrap()).unwrap()
+}
+
+/// Derivative of a loss in weight i, by central differences with step 1e-5.
+pub fn slope(loss: impl Fn(&LsaWeights) -> f64, d: usize, weights: &[f64], i: usize) -> f64 {
+    let loss_at = |h: f64| {
+        let mut moved = weights.to_vec();
+        moved[i] += h;
+        loss(&LsaWeights::of_slice(d, &moved))
+    };
+    (loss_at(1e-5) - loss_at(-1e-5)) / 2e-5
 }
 
 /// Normal weights of this standard deviation.

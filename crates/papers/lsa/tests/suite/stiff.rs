@@ -1,6 +1,6 @@
 //! Linear self-attention in 40 401 weights, and softmax attention on its prompts.
 
-use crate::setting::{covariance, streams, weights};
+use crate::setting::{covariance, slope, streams, weights};
 use attnlab_lsa::dynamics::{Full, SoftmaxLoss};
 use attnlab_lsa::prompts::{RegressionPrompt, RegressionPrompts};
 use attnlab_lsa::theory::{LsaWeights, Pretraining};
@@ -29,12 +29,7 @@ fn softmax_is_the_operator_s() {
     let mut rate = vec![0.0; gradient.len()];
     loss.rate(&w.to_vec(), &mut rate);
     for i in 0..gradient.len() {
-        let at = |h: f64| {
-            let mut x = w.to_vec();
-            x[i] += h;
-            loss.loss(&LsaWeights::of_slice(d, &x))
-        };
-        let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
+        let slope = slope(|w| loss.loss(w), d, &w.to_vec(), i);
         assert!((slope - gradient[i]).abs() < 1e-7 * (1.0 + slope.abs()), "{i}");
         assert_eq!(rate[i], -gradient[i]);
     }
@@ -47,11 +42,13 @@ fn softmax_trains() {
     let prompts = drawn(&training, 200, 1);
     let loss = SoftmaxLoss::new(&prompts).unwrap();
     let start = weights(2, 0.3, 1);
-    let mut seen = vec![];
-    let mut look = |_: f64, x: &[f64]| seen.push(loss.loss(&LsaWeights::of_slice(2, x)));
+    let mut losses = vec![];
+    let mut look = |_: f64, x: &[f64]| losses.push(loss.loss(&LsaWeights::of_slice(2, x)));
     let flow = Flow::new(Method::Bdf).within(1e-6);
     flow.watched(&loss, &start.to_vec(), &[50.0], Watch::steps(&mut look)).unwrap();
-    assert!(seen.windows(2).all(|w: &[f64]| w[1] <= w[0] * (1.0 + 1e-6)) && seen[seen.len() - 1] < 0.8 * seen[0]);
+    assert!(
+        losses.windows(2).all(|w: &[f64]| w[1] <= w[0] * (1.0 + 1e-6)) && losses[losses.len() - 1] < 0.8 * losses[0]
+    );
     let other = Pretraining::new(covariance(&[1.0, 0.5], 1), 9, 0.0).unwrap();
     let mixed = [drawn(&training, 1, 1), drawn(&other, 1, 1)].concat();
     assert!(SoftmaxLoss::new(&mixed).unwrap_err().to_string().contains("shape"));

@@ -1,6 +1,6 @@
 //! Linear self-attention: closed forms against numpy, finite differences and prompts; flows.
 
-use crate::setting::{covariance, streams, weights};
+use crate::setting::{covariance, slope, streams, weights};
 use attnlab_core::linalg::{haar_basis, normal_matrix};
 use attnlab_lab::catalogue::Catalogue;
 use attnlab_lsa::dynamics::{Empirical, Full, Reduced};
@@ -87,15 +87,9 @@ proptest! {
         let gradient = training.gradient(&w).to_vec();
         let flat = w.to_vec();
         let size = gradient.iter().fold(training.loss(&w), |m, g| m.max(g.abs()));
-        for i in 0..flat.len() {
-            let h = 1e-5;
-            let at = |h: f64| {
-                let mut x = flat.clone();
-                x[i] += h;
-                training.loss(&LsaWeights::of_slice(d, &x))
-            };
-            let slope = (at(h) - at(-h)) / (2.0 * h);
-            prop_assert!((slope - gradient[i]).abs() < 1e-7 * size, "{i}: {slope} {}", gradient[i]);
+        for (i, entry) in gradient.iter().enumerate() {
+            let slope = slope(|w| training.loss(w), d, &flat, i);
+            prop_assert!((slope - entry).abs() < 1e-7 * size, "{i}: {slope} {entry}");
         }
     }
 
@@ -179,14 +173,9 @@ fn weights_and_operator_agree() {
     for (a, b) in gradient.iter().zip(plain.gradient(&w).to_vec()) {
         assert!((a - b).abs() < 1e-12 * (1.0 + b.abs()), "{a} {b}");
     }
-    for i in 0..gradient.len() {
-        let at = |h: f64| {
-            let mut x = w.to_vec();
-            x[i] += h;
-            empirical.loss(&LsaWeights::of_slice(d, &x))
-        };
-        let slope = (at(1e-5) - at(-1e-5)) / 2e-5;
-        assert!((slope - gradient[i]).abs() < 1e-7 * (1.0 + slope.abs()), "{i}");
+    for (i, entry) in gradient.iter().enumerate() {
+        let slope = slope(|w| empirical.loss(w), d, &w.to_vec(), i);
+        assert!((slope - entry).abs() < 1e-7 * (1.0 + slope.abs()), "{i}");
     }
 }
 

@@ -23,22 +23,22 @@ fn on(id: &str, patterns: Array2<f64>, queries: Option<Array2<f64>>, beta: f64) 
 /// 2e exp(−4) = .09957.
 #[test]
 fn two_patterns_on_a_line_are_the_hyperbolic_tangent() {
-    let found = on("memory.theorem5", array![[1.0, -1.0]], Some(array![[1.0]]), 2.0);
-    assert_eq!((found.verdict, found.holds), ("holds", 1));
-    assert_eq!(found.closest.unwrap().sides, "0.0359724 ≤ 0.0434185, tolerance 1e-11");
-    assert_eq!(found.mutants["three-quarters"], "fails");
-    let found = on("memory.theorem5_fixed_point", array![[1.0, -1.0]], None, 2.0);
-    assert_eq!((found.verdict, found.holds), ("holds", 2));
-    assert!(found.closest.unwrap().sides.starts_with("0.042496 ≤ 0.0995741"));
+    let judgement = on("memory.theorem5", array![[1.0, -1.0]], Some(array![[1.0]]), 2.0);
+    assert_eq!((judgement.verdict, judgement.holds), ("holds", 1));
+    assert_eq!(judgement.closest.unwrap().sides, "0.0359724 ≤ 0.0434185, tolerance 1e-11");
+    assert_eq!(judgement.mutants["three-quarters"], "fails");
+    let judgement = on("memory.theorem5_fixed_point", array![[1.0, -1.0]], None, 2.0);
+    assert_eq!((judgement.verdict, judgement.holds), ("holds", 2));
+    assert!(judgement.closest.unwrap().sides.starts_with("0.042496 ≤ 0.0995741"));
 }
 
 /// The energy of the same memory is s²/2 − (1/β) ln(2 cosh βs): from s = 0.3 at β = 2 it falls from −.4302805 to −.4711046.
 #[test]
 fn the_energy_of_two_patterns_falls() {
-    let found = on("memory.theorem1", array![[1.0, -1.0]], Some(array![[0.3]]), 2.0);
+    let judgement = on("memory.theorem1", array![[1.0, -1.0]], Some(array![[0.3]]), 2.0);
     let energy = |s: f64| 0.5 * s * s - 0.5 * (2.0 * (2.0 * s).cosh()).ln();
     let fell = energy(0.3) - energy(0.6_f64.tanh());
-    let case = found.closest.unwrap();
+    let case = judgement.closest.unwrap();
     // Energies of order 1, each rounded a dozen times.
     assert!((case.witness["fell_by"].as_f64().unwrap() - fell).abs() < 1e-14, "{case:?} {fell}");
 }
@@ -47,21 +47,21 @@ fn the_energy_of_two_patterns_falls() {
 /// query beside it.
 #[test]
 fn of_patterns_without_separation_nothing_is_said() {
-    let found = on("memory.theorem4", array![[1.0, 1.0]], Some(array![[0.9, 0.8]]), 3.0);
-    assert_eq!((found.verdict, found.silent["the bound exceeds 2M"]), ("says nothing", 2));
-    let found = on("memory.theorem5", array![[1.0]], Some(array![[1.0]]), 3.0);
-    assert_eq!((found.verdict, found.silent["there is one pattern only"]), ("says nothing", 1));
-    let found = on("memory.theorem5", array![[1.0, 1.0, -1.0]], Some(array![[0.9, -1.0]]), 3.0);
-    assert_eq!((found.holds, found.silent["the bound exceeds 2M"]), (1, 1));
-    assert_eq!(found.closest.unwrap().witness["pattern"], 2);
+    let judgement = on("memory.theorem4", array![[1.0, 1.0]], Some(array![[0.9, 0.8]]), 3.0);
+    assert_eq!((judgement.verdict, judgement.silent["the bound exceeds 2M"]), ("says nothing", 2));
+    let judgement = on("memory.theorem5", array![[1.0]], Some(array![[1.0]]), 3.0);
+    assert_eq!((judgement.verdict, judgement.silent["there is one pattern only"]), ("says nothing", 1));
+    let judgement = on("memory.theorem5", array![[1.0, 1.0, -1.0]], Some(array![[0.9, -1.0]]), 3.0);
+    assert_eq!((judgement.holds, judgement.silent["the bound exceeds 2M"]), (1, 1));
+    assert_eq!(judgement.closest.unwrap().witness["pattern"], 2);
 }
 
 /// The pattern of a query is the one of least bound, which need not be the nearest: of .74 the nearest pattern is .5 with
 /// Δ − 2|ξ − x|M = (.25 − .5) − .48, and 1 has (1 − .5) − .52.
 #[test]
 fn the_pattern_of_a_query_has_the_least_bound() {
-    let found = on("memory.theorem4", array![[1.0, 0.5, -1.0]], Some(array![[0.74]]), 0.05);
-    assert_eq!((found.verdict, &found.closest.unwrap().witness["pattern"]), ("holds", &0.into()));
+    let judgement = on("memory.theorem4", array![[1.0, 0.5, -1.0]], Some(array![[0.74]]), 0.05);
+    assert_eq!((judgement.verdict, &judgement.closest.unwrap().witness["pattern"]), ("holds", &0.into()));
 }
 
 #[test]

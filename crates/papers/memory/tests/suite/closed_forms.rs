@@ -1,9 +1,11 @@
-//! Closed forms against independent values.
+//! Closed forms against independent values, and certificates of storage on patterns with known fixed points.
 
 use attnlab_lab::sheet_test::SheetTest;
 use attnlab_memory::room;
 use attnlab_memory::theory::ramsauer::Capacity;
 use attnlab_memory::theory::sphere::{ln_mean, scatter, threshold};
+use attnlab_memory::theory::stored::{Storage, storage};
+use ndarray::array;
 use serde_json::json;
 use std::f64::consts::{E, PI};
 
@@ -69,4 +71,18 @@ fn the_promise_grows_as_the_strength_falls() {
         assert!(excess >= -1e-12 && excess <= 0.1 * strength + 1e-12, "{strength}: {excess}");
         assert!(capacity.margin > 0.0);
     }
+}
+
+#[test]
+fn few_patterns_by_hand() {
+    let apart = array![[2.0, -2.0], [0.0, 0.0]];
+    // β M² = 4β: below 1/4 a contraction; the fixed points ± exist for β > 1/4 and are far apart at 1.
+    assert!(matches!(storage(apart.view(), 0.2).unwrap(), Storage::NotAll(_)));
+    assert_eq!(storage(apart.view(), 1.0).unwrap(), Storage::All);
+    // Two close patterns share their mean, and a far one changes nothing.
+    let (sin, cos) = 0.15_f64.sin_cos();
+    let close = array![[2.0, 2.0 * cos, -2.0], [0.0, 2.0 * sin, 0.0]];
+    assert_eq!(storage(close.view(), 1.0).unwrap(), Storage::NotAll("two patterns have one fixed point"));
+    assert_eq!(storage(close.view(), 400.0).unwrap(), Storage::All);
+    assert_eq!(storage(array![[3.0]].view(), 1e-3).unwrap(), Storage::All);
 }

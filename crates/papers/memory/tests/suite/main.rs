@@ -4,4 +4,3 @@ mod arrays;
 mod closed_forms;
 mod experiments;
 mod sheets;
-mod storage;
