@@ -275,14 +275,15 @@ fn limits_of_the_system() {
 /// Name of the environment variable that is set within [`limited`].
 const WITHIN: &str = "ATTNLAB_TEST_WITHIN_LIMITS";
 
-/// Runs the body of a test in a process of its own, with 200 MB of data (the threads of the harness have stacks) and ten
-/// minutes of processor time for all of its cases.
+/// Runs the body of a test in a process of its own, with 200 MB of data (the threads of the harness have stacks) beside what
+/// two threads reserve for products, and ten minutes of processor time for all of its cases.
 #[track_caller]
 fn limited(test: &str, body: impl FnOnce()) {
     if std::env::var_os(WITHIN).is_some() {
         return body();
     }
-    let limits = format!("export {WITHIN}=1; ulimit -d 200000; ulimit -t 600");
+    let data = 200_000 + 2 * attnlab::run::memory::thread_bytes() / 1024;
+    let limits = format!("export {WITHIN}=1 RAYON_NUM_THREADS=1; ulimit -d {data}; ulimit -t 600");
     let args = ["--exact", test, "--nocapture", "--test-threads", "1"];
     let output = within(&limits, Path::new("."), &std::env::current_exe().unwrap(), &args);
     let [out, error] = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());

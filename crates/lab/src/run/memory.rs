@@ -25,7 +25,8 @@ fn available_from(read: &dyn Fn(&Path) -> Option<String>, threads: fn() -> usize
     let groups = group_folders(&text("/proc/self/cgroup"))
         .into_iter()
         .filter_map(|(folder, files)| group_room(files, &|name: &str| read(&folder.join(name))));
-    let ulimit = ulimit_room(&text("/proc/self/limits"), &text("/proc/self/status"), threads);
+    let reserved = || thread_bytes_from(read).saturating_mul(threads() as u64);
+    let ulimit = ulimit_room(&text("/proc/self/limits"), &text("/proc/self/status"), reserved);
     groups.chain(system).chain(ulimit).min()
 }
 
@@ -95,21 +96,28 @@ fn group_room(files: &GroupFiles, read: &dyn Fn(&str) -> Option<String>) -> Opti
     Some(limit.saturating_sub(used.saturating_sub(reclaimable)))
 }
 
-/// Address space (bytes) that a thread reserves: two buffers of the size of the L3 cache for faer's products (32 MiB
-/// each on a usual machine), and its stack.
-const THREAD_BYTES: u64 = 68 << 20;
+/// Returns the address space (bytes) that a thread reserves: two buffers of the size of the L3 cache for faer's products
+/// (of 32 MiB where the system does not tell it; servers have up to 300), and its stack.
+pub fn thread_bytes() -> u64 {
+    thread_bytes_from(&|path: &Path| std::fs::read_to_string(path).ok())
+}
+
+fn thread_bytes_from(read: &dyn Fn(&Path) -> Option<String>) -> u64 {
+    let kib = |text: String| text.trim().strip_suffix('K')?.parse::<u64>().ok();
+    let cache = read(Path::new("/sys/devices/system/cpu/cpu0/cache/index3/size")).and_then(kib);
+    cache.map_or(64 << 20, |kib| kib.saturating_mul(2 << 10)).saturating_add(4 << 20)
+}
 
 /// Computes the memory (bytes) that `ulimit -v` and `ulimit -d` leave, from the texts of `/proc/self/limits` and
-/// `/proc/self/status`; None where there is no such limit.
-fn ulimit_room(limits: &str, status: &str, threads: fn() -> usize) -> Option<u64> {
+/// `/proc/self/status` and from what the threads reserve; None where there is no such limit.
+fn ulimit_room(limits: &str, status: &str, reserved: impl Fn() -> u64) -> Option<u64> {
     [("Max address space", "VmSize:"), ("Max data size", "VmData:")]
         .into_iter()
         .filter_map(|(limit, used)| {
             // The first number is the soft limit, which the kernel enforces; `unlimited` is no number.
             let limit = number_after(limits, limit)?;
             // A thread that has computed a product has its reserve among the data; others will add theirs.
-            let reserved = THREAD_BYTES.saturating_mul(threads() as u64);
-            let to_come = reserved.saturating_sub(kib_after(status, "VmData:").unwrap_or(0));
+            let to_come = reserved().saturating_sub(kib_after(status, "VmData:").unwrap_or(0));
             let used = kib_after(status, used).unwrap_or(0);
             Some(limit.saturating_sub(used.saturating_add(to_come)))
         })
@@ -265,7 +273,8 @@ mod tests {
 
     #[test]
     fn ulimit_counts_what_the_threads_reserve() {
-        let room = |limits: &str, status: &str| ulimit_room(limits, status, || 2);
+        const RESERVED: u64 = 136 << 20;
+        let room = |limits: &str, status: &str| ulimit_room(limits, status, || RESERVED);
         let header = "Limit                     Soft Limit           Hard Limit           Units     \n";
         let unlimited = "Max data size             unlimited            unlimited            bytes     \n\
                          Max address space         unlimited            unlimited            bytes     \n";
@@ -274,11 +283,18 @@ mod tests {
         let space = unlimited.replacen("space         unlimited", "space         2000000000", 1);
         assert_eq!(room(&space, status), Some(2_000_000_000 - 512_000_000));
         let fresh = status.replace("250000", "2500");
-        assert_eq!(room(&space, &fresh), Some(2_000_000_000 - 512_000_000 - (2 * THREAD_BYTES - 2_560_000)));
+        assert_eq!(room(&space, &fresh), Some(2_000_000_000 - 512_000_000 - (RESERVED - 2_560_000)));
         let data = space.replacen("size             unlimited", "size             900000000", 1);
         assert_eq!(room(&data, status), Some(900_000_000 - 256_000_000));
-        assert_eq!(room(&data, ""), Some(900_000_000 - 2 * THREAD_BYTES));
+        assert_eq!(room(&data, ""), Some(900_000_000 - RESERVED));
         assert_eq!(room("Max address space 100000000 100000000 bytes", status), Some(0));
+    }
+
+    #[test]
+    fn a_thread_reserves_twice_the_largest_cache() {
+        for (size, reserved) in [(Some("307200K\n"), 604), (Some("1024K"), 6), (Some("lots"), 68), (None, 68)] {
+            assert_eq!(thread_bytes_from(&|_| size.map(String::from)), reserved << 20, "{size:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Theorem 3 of *Hopfield networks is all you need*: the number of patterns that are stored.
 
-use attnlab_core::error::{Error, Result, at_least, positive};
+use attnlab_core::error::{Error, Result, at_least, positive, require};
 
 /// The promise of the theorem,
 /// $$ a = \tfrac{2}{d-1}\big(1 + \ln(2\beta K^2 p (d-1))\big), \quad b = \tfrac25 K^2\beta, \quad
@@ -21,7 +21,7 @@ impl Capacity {
     /// Computes the promise for patterns of length K√(d−1) in d dimensions.
     ///
     /// # Errors
-    /// If d < 2, or K, β or p is not a finite number > 0.
+    /// If d < 2, K, β or p is not a finite number > 0, or βK²p(d − 1) overflows or is 0.
     ///
     /// ```
     /// use attnlab_memory::theory::ramsauer::Capacity;
@@ -40,6 +40,7 @@ impl Capacity {
         let dims = (d - 1) as f64;
         let a = 2.0 / dims * (1.0 + (2.0 * beta * k * k * p * dims).ln());
         let ln_b = (0.4 * k * k * beta).ln();
+        require((a + ln_b).is_finite(), "K", k, "must be such that beta K^2 p (d - 1) neither overflows nor is 0")?;
         let ln_c = ln_b - ln_lambert(a + ln_b)?;
         let ln_patterns = 0.5 * p.ln() + 0.25 * dims * ln_c;
         let margin = ln_c - 4.0 / dims * (2.0_f64.ln() - 0.5 * p.ln());
