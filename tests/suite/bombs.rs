@@ -6,17 +6,20 @@
 use crate::cli_unroll::npy;
 use crate::common::{CATALOGUE, names_word, output_of, root, skipped};
 use attnlab::params::{Domain, Fallback, Params, Schema};
+use attnlab::run::memory;
 use serde_json::{Map, Value, json};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Output;
+use std::sync::LazyLock;
 
-/// Limits of a refusal, as a shell sets them. 100 MB of data: heap, stacks of threads and all else that is private and
-/// writable, but neither the executable nor the address space that the allocator reserves for every thread. 60 s of
-/// processor time, far more than a refusal takes on any machine: a limit against a hang, which other programs do not use
-/// up.
-const REFUSAL: &str = "ulimit -d 100000; ulimit -t 60";
+/// Limits of a refusal, as a shell sets them. 30 MB of data beside what a thread reserves: heap, stacks of threads and all
+/// else that is private and writable, but neither the executable nor the address space that the allocator reserves for
+/// every thread. 60 s of processor time, far more than a refusal takes on any machine: a limit against a hang, which other
+/// programs do not use up.
+static REFUSAL: LazyLock<String> =
+    LazyLock::new(|| format!("ulimit -d {}; ulimit -t 60", 30_000 + memory::thread_bytes() / 1024));
 
 /// Runs a program with these arguments in `folder`, within the limits.
 #[track_caller]
@@ -37,7 +40,7 @@ fn attnlab(limits: &str, folder: &Path, args: &[&str]) -> (Option<i32>, String) 
 /// The command is refused, and its message has every part and is not itself as long as the bomb.
 #[track_caller]
 fn refused(folder: &Path, args: &[&str], parts: &[&str]) {
-    let (status, error) = attnlab(REFUSAL, folder, args);
+    let (status, error) = attnlab(&REFUSAL, folder, args);
     // Twice the longest expression of a sweep, which a message shows whole.
     const LONGEST: usize = 8000;
     let shown: String = error.chars().take(LONGEST).collect();
@@ -135,7 +138,7 @@ fn axes_and_expressions_of_sweeps() {
     // The values of a range between whole ends are whole.
     let text = "claim = \"aot.lemma1\"\ntrials = 1\n[axes]\ndim = { from = 1, to = 1000, steps = 1000 }\n";
     fs::write(folder.path().join("whole.toml"), text).unwrap();
-    let (status, error) = attnlab(REFUSAL, folder.path(), &["sweep", "whole.toml", "--shard", "0/1000"]);
+    let (status, error) = attnlab(&REFUSAL, folder.path(), &["sweep", "whole.toml", "--shard", "0/1000"]);
     assert_eq!(status, Some(0), "{error}");
 }
 
@@ -241,7 +244,7 @@ fn numbers_of_the_command_line() {
         "eval denoise.two_cluster_mmse --set n=4 --set R=1e30 --set weight=0.5 --set sigma0_2=1 --set sigma_z2=1",
     ] {
         let args: Vec<&str> = line.split_whitespace().collect();
-        let (status, error) = attnlab(REFUSAL, folder.path(), &args);
+        let (status, error) = attnlab(&REFUSAL, folder.path(), &args);
         assert_eq!(status, Some(0), "{line}: {error}");
     }
 }
@@ -282,7 +285,7 @@ fn limited(test: &str, body: impl FnOnce()) {
     if std::env::var_os(WITHIN).is_some() {
         return body();
     }
-    let data = 200_000 + 2 * attnlab::run::memory::thread_bytes() / 1024;
+    let data = 200_000 + 2 * memory::thread_bytes() / 1024;
     let limits = format!("export {WITHIN}=1 RAYON_NUM_THREADS=1; ulimit -d {data}; ulimit -t 600");
     let args = ["--exact", test, "--nocapture", "--test-threads", "1"];
     let output = within(&limits, Path::new("."), &std::env::current_exe().unwrap(), &args);

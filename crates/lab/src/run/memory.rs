@@ -97,7 +97,7 @@ fn group_room(files: &GroupFiles, read: &dyn Fn(&str) -> Option<String>) -> Opti
 }
 
 /// Returns the address space (bytes) that a thread reserves: two buffers of the size of the L3 cache for faer's products
-/// (of 32 MiB where the system does not tell it; servers have up to 300), and its stack.
+/// (up to 300 MiB on servers; 32 are assumed where it is smaller or the system does not tell it), and its stack.
 pub fn thread_bytes() -> u64 {
     thread_bytes_from(&|path: &Path| std::fs::read_to_string(path).ok())
 }
@@ -105,7 +105,7 @@ pub fn thread_bytes() -> u64 {
 fn thread_bytes_from(read: &dyn Fn(&Path) -> Option<String>) -> u64 {
     let kib = |text: String| text.trim().strip_suffix('K')?.parse::<u64>().ok();
     let cache = read(Path::new("/sys/devices/system/cpu/cpu0/cache/index3/size")).and_then(kib);
-    cache.map_or(64 << 20, |kib| kib.saturating_mul(2 << 10)).saturating_add(4 << 20)
+    cache.unwrap_or(0).max(32 << 10).saturating_mul(2 << 10).saturating_add(4 << 20)
 }
 
 /// Computes the memory (bytes) that `ulimit -v` and `ulimit -d` leave, from the texts of `/proc/self/limits` and
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_thread_reserves_twice_the_largest_cache() {
-        for (size, reserved) in [(Some("307200K\n"), 604), (Some("1024K"), 6), (Some("lots"), 68), (None, 68)] {
+        for (size, reserved) in [(Some("307200K\n"), 604), (Some("1024K"), 68), (Some("lots"), 68), (None, 68)] {
             assert_eq!(thread_bytes_from(&|_| size.map(String::from)), reserved << 20, "{size:?}");
         }
     }
