@@ -55,9 +55,8 @@ pub(super) fn figure(rows: &[&Row], network: &str, level: f64) -> Option<Figure>
 fn panel(blocks: &[(f64, &Row)], map: Map, interval: &str) -> Option<Panel> {
     let [part, name] = map.list;
     let list = |block: usize, name: &str| within(blocks[block].1, part)?.get(name)?.as_array();
-    let entry = |block, name: &str, head: usize| {
-        list(block, name)?.get(head).and_then(as_number).filter(|x| x.is_finite())
-    };
+    let entry =
+        |block, name: &str, head: usize| list(block, name)?.get(head).and_then(as_number).filter(|x| x.is_finite());
     let x: Vec<f64> = blocks.iter().map(|(block, _)| *block).collect();
     let heads = (0..x.len()).filter_map(|block| list(block, name).map(Vec::len)).max()?;
     let y: Vec<f64> = (1..=heads).map(|head| head as f64).collect();
