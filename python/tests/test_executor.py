@@ -71,7 +71,7 @@ def test_dask(tmp_path):
 def test_submitit(tmp_path):
     submitit = pytest.importorskip("submitit")
     executor = submitit.AutoExecutor(folder=tmp_path / "jobs", cluster="local")
-    executor.update_parameters(timeout_min=LIMIT // 60)
+    executor.update_parameters(timeout_min=max(1, LIMIT // 60))
     on(executor, OWN, tmp_path, shards=2)
 
 

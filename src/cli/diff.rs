@@ -80,7 +80,7 @@ fn lines(comparison: &Comparison) -> Vec<String> {
         if items.is_empty() {
             continue;
         }
-        lines.push(format!("{}: {}", change.name(), items.len()));
+        lines.push(format!("{}: {}", change.heading(), items.len()));
         lines.extend(items.iter().take(LONGEST_LIST).flat_map(|item| entry(item)));
         if items.len() > LONGEST_LIST {
             lines.push(format!("  and {} more, which --json and --page list", items.len() - LONGEST_LIST));

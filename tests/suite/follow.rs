@@ -267,23 +267,28 @@ fn the_command_ends_with_the_report() {
     assert!(followed == report);
 }
 
-/// Ctrl-C leaves a page that does not reload itself.
+/// Ctrl-C leaves a page that does not reload itself. Where the machine is busy for a second the command ends with 130 before
+/// its last page, but not five times.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_a_page_that_stays() {
     let case = Case::new();
     let out = case.path("page.html");
     let (run, name) = (case.path("run").display().to_string(), out.display().to_string());
-    let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
-    command.args(["report", &run, "--follow", "--out", &name]).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().unwrap();
     let html = || fs::read_to_string(&out).unwrap_or_default();
-    wait_until(&mut child, "a page", || html().contains("location.reload"));
-    crate::common::interrupt(&child);
-    let output = ended(child);
-    // Where the machine is busy for a second, the command ends before its last page.
-    assert!(output.status.code() == Some(130) || !html().contains("location.reload"), "{output:?}");
-    assert!(html().contains("running: 0 of "));
+    let ends_with_its_last_page = || {
+        let _ = fs::remove_file(&out);
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin("attnlab"));
+        command.args(["report", &run, "--follow", "--out", &name]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        wait_until(&mut child, "a page", || html().contains("location.reload"));
+        crate::common::interrupt(&child);
+        let output = ended(child);
+        assert!(html().contains("running: 0 of "));
+        assert!([0, 130].map(Some).contains(&output.status.code()), "{output:?}");
+        output.status.success() && !html().contains("location.reload")
+    };
+    assert!((0..5).any(|_| ends_with_its_last_page()));
 }
 
 #[test]

@@ -19,28 +19,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Returns an adapter, or `None` with a printed reason why the test does nothing.
 pub(super) fn open(options: &Options) -> Option<Gpu> {
-    match Gpu::open(options) {
-        Ok(gpu) => Some(gpu),
-        Err(error) if std::env::var("ATTNLAB_REQUIRE_GPU").is_ok_and(|v| v == "1") => {
-            panic!("ATTNLAB_REQUIRE_GPU=1, but {error}")
-        }
-        Err(error) => {
-            skipped(&error.to_string());
-            None
-        }
-    }
+    found(Gpu::open(options))
 }
 
-/// Says that the test of this thread does nothing, and why; what `eprintln` writes is shown for a failed test alone.
-fn skipped(reason: &str) {
-    let _ = writeln!(std::io::stderr(), "skipped: {}: {reason}", std::thread::current().name().unwrap_or("a test"));
+/// Returns the adapter, or `None` after a line with the name of this thread's test and why it does nothing; what `eprintln`
+/// writes is shown for a failed test alone.
+fn found<G>(opened: Result<G, impl std::fmt::Display>) -> Option<G> {
+    let error = match opened {
+        Ok(gpu) => return Some(gpu),
+        Err(error) => error,
+    };
+    let required = std::env::var("ATTNLAB_REQUIRE_GPU").is_ok_and(|v| v == "1");
+    assert!(!required, "ATTNLAB_REQUIRE_GPU=1, but {error}");
+    let _ = writeln!(std::io::stderr(), "skipped: {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    None
 }
 
 /// One device for most tests: kernels are compiled once. Scores are in f32.
 pub(super) fn gpu() -> Option<&'static Gpu> {
-    static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
-    // Where there is none, each test says so.
-    GPU.get_or_init(|| Gpu::open(&SINGLE).ok()).as_ref().or_else(|| open(&SINGLE).and(None))
+    static GPU: OnceLock<Result<Gpu, String>> = OnceLock::new();
+    found(GPU.get_or_init(|| Gpu::open(&SINGLE).map_err(|e| e.to_string())).as_ref())
 }
 
 const SINGLE: Options = Options { hardware_only: false, largest_binding: None, precision: Precision::Single };
@@ -52,9 +50,9 @@ fn narrow(bytes: u64) -> Option<Gpu> {
 
 /// Scores in half precision: on matrix units where there are any, else in f32 from rounded numbers.
 fn half() -> Option<&'static Gpu> {
-    static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
+    static GPU: OnceLock<Result<Gpu, String>> = OnceLock::new();
     let options = Options { precision: Precision::Half, ..SINGLE };
-    GPU.get_or_init(|| open(&options)).as_ref()
+    found(GPU.get_or_init(|| Gpu::open(&options).map_err(|e| e.to_string())).as_ref())
 }
 
 fn phis() -> [Phi; 10] {

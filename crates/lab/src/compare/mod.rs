@@ -47,6 +47,13 @@ attnlab_core::named!(Change, "change":
     Estimate = "estimate changed", Untested = "estimates differ, no test can tell", OnlyA = "only in A",
     OnlyB = "only in B", Same = "no difference beyond chance", Equal = "equal to the bit");
 
+impl Change {
+    /// Returns the heading of the verdicts of this kind.
+    pub fn heading(self) -> &'static str {
+        self.name()
+    }
+}
+
 /// One verdict on both sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct Difference {
@@ -187,7 +194,7 @@ impl Comparison {
         let only = |change: Change| [Change::OnlyA, Change::OnlyB].contains(&change);
         let compared: usize = counts.iter().filter(|(change, _)| !only(*change)).map(|(_, count)| count).sum();
         let counted = counts.iter().filter(|(change, count)| *count > 0 || *change == Change::Verdict);
-        let outcome: Vec<String> = counted.map(|(change, count)| format!("{}: {count}", change.name())).collect();
+        let outcome: Vec<String> = counted.map(|(change, count)| format!("{}: {count}", change.heading())).collect();
         let mut sentences = vec![
             side("A", &self.a),
             side("B", &self.b),
@@ -233,7 +240,7 @@ impl Comparison {
             };
             let left_out = items.len().saturating_sub(MAX_ROWS);
             tables.push(Table {
-                title: format!("{}: {}", capitalised(change.name()), items.len()),
+                title: format!("{}: {}", capitalised(change.heading()), items.len()),
                 text: (left_out > 0).then(|| format!("{left_out} more are in the JSON.")).into_iter().collect(),
                 header: ["Claim", "Parameters", "A", "B", "Test"].map(String::from).to_vec(),
                 rows: items.iter().take(MAX_ROWS).map(row).collect(),

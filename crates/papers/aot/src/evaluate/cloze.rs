@@ -73,7 +73,8 @@ impl Question {
             begin.drain(cut.before.len()..cut.before.len() + begin.len() - room);
         }
         for sequence in candidates.iter_mut().flatten() {
-            sequence.ids.drain(..shared);
+            // A new list: draining would keep the memory of the whole passage.
+            sequence.ids = sequence.ids[shared..].to_vec();
             sequence.start -= shared;
         }
         if candidates.iter().any(|[short, _]| short.ids.len() <= short.start) {

@@ -43,8 +43,10 @@ pub(super) fn observe(scores: &[Array2<f32>]) -> Vec<Observed> {
 
 fn of_head(scores: &Array2<f32>) -> Observed {
     let unmasked = |s: &f32| *s > f32::NEG_INFINITY;
+    let mut visible: Vec<f64> = vec![];
     let query = |query: ArrayView1<f32>| {
-        let visible: Vec<f64> = query.iter().copied().filter(unmasked).map(f64::from).collect();
+        visible.clear();
+        visible.extend(query.iter().copied().filter(unmasked).map(f64::from));
         let sees_first = query.first().is_some_and(unmasked);
         (of_query(&visible, sees_first), sees_first)
     };
