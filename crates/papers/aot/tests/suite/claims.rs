@@ -12,11 +12,6 @@ fn every_verdict_is_that_of_the_sheet() {
 }
 
 #[test]
-fn every_mutant_falls_within_its_default_budget() {
-    SheetTest::new(attnlab_aot::room()).assert_mutants_fall(1);
-}
-
-#[test]
 fn every_value_of_phi_is_an_identity() {
     let catalogue = catalogue();
     let claim = catalogue.claim("aot.mssa_is_mhsa").unwrap();
@@ -32,7 +27,7 @@ fn claims_stand_where_their_mutants_fall() {
     for claim in attnlab_aot::claims::all() {
         for mutant in claim.mutants() {
             let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone()));
-            let options = CheckOptions { trials: Some(2), beyond_hypotheses: true, ..CheckOptions::default() };
+            let options = CheckOptions { trials: Some(1), beyond_hypotheses: true, ..CheckOptions::default() };
             let verdict = check(&*claim, &set.collect(), &options, &Silent).unwrap().verdict;
             assert_ne!(verdict, Refuted, "{}, mutant {}", claim.sheet().id, mutant.name);
         }
