@@ -178,8 +178,9 @@ fn association_and_patterns_run_with_all_controls() {
     }
     for row in rows("joma_patterns", "seeds = 2\nrecords = [0, 300]") {
         let accuracy = row.series("accuracy").unwrap();
-        // Half of the queries do not fit, so a constant answer is right in half of the cases.
-        assert!(accuracy[0] < 0.7 && accuracy[1] > accuracy[0], "{accuracy:?}");
+        // Half of the queries do not fit, so a constant answer is right in half of the cases. Two seeds have .22 and .26 before
+        // the training, .98 and .99 after it.
+        assert!(accuracy[0] < 0.7 && accuracy[1] > 0.8, "{accuracy:?}");
     }
 }
 
