@@ -22,8 +22,7 @@ pub(super) fn open(options: &Options) -> Option<Gpu> {
     found(Gpu::open(options))
 }
 
-/// Returns the adapter, or `None` after a line with the name of this thread's test and why it does nothing; what `eprintln`
-/// writes is shown for a failed test alone.
+/// Returns the adapter, or `None` after a line that says why the test does nothing.
 fn found<G>(opened: Result<G, impl std::fmt::Display>) -> Option<G> {
     let error = match opened {
         Ok(gpu) => return Some(gpu),
@@ -31,8 +30,13 @@ fn found<G>(opened: Result<G, impl std::fmt::Display>) -> Option<G> {
     };
     let required = std::env::var("ATTNLAB_REQUIRE_GPU").is_ok_and(|v| v == "1");
     assert!(!required, "ATTNLAB_REQUIRE_GPU=1, but {error}");
-    let _ = writeln!(std::io::stderr(), "skipped: {}: {error}", std::thread::current().name().unwrap_or("a test"));
+    skipped(&error.to_string());
     None
+}
+
+/// Says that the test of this thread does nothing, and why; what `eprintln` writes is shown for a failed test alone.
+fn skipped(reason: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {}: {reason}", std::thread::current().name().unwrap_or("a test"));
 }
 
 /// One device for most tests: kernels are compiled once. Scores are in f32.
