@@ -7,8 +7,9 @@
 //! ```
 //!
 //! "Bare" is a loop over `Claim::trial` and nothing else; the sweep reads its folder, deals out the
-//! trials, and writes every row, the canonical file and the summary. Nothing here is a test: a ratio
-//! above its goal is printed, not failed.
+//! trials, and writes every row, the canonical file and the summary. Both know the integrals of the
+//! claim's closed forms from the plan, which is made before the first round: what is left is the
+//! runner's. Nothing here is a test: a ratio above its goal is printed, not failed.
 
 mod arguments;
 mod race;

@@ -22,7 +22,7 @@ expect "own.projection: supported (as expected)"
 expect "own.support: supported (as expected)"
 expect "own.projection / mutant near: refuted (as expected)"
 expect "own.support / mutant near: refuted (as expected)"
-expect "own.support = 11"
+expect "own.support = 11.0"
 expect "9 cells: 9 supported."
 for file in report.html plots/support_over_tokens.{svg,png,csv} \
     runs/support/{run.json,rows.jsonl} runs/map-all/{run.json,rows.jsonl,cells.csv,own_support.svg}; do

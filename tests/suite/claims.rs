@@ -34,11 +34,12 @@ fn every_claim_has_a_source_a_statement_and_mutants() {
     });
 }
 
-/// `attnlab reproduce` judges claims and mutants with their default budgets, and its exit status counts. Here two trials of
-/// a claim execute everything, an interval of a mean too, and cannot contradict what is expected; a mutant differs from its
-/// claim in a trial, and has one.
-fn few(trials: u64) -> CheckOptions {
-    CheckOptions { trials: Some(trials), ..CheckOptions::default() }
+/// Trials of a claim or mutant here. `attnlab reproduce` judges them with their default budgets, and its exit status
+/// counts; two trials execute everything and cannot contradict what is expected.
+const FEW_TRIALS: u64 = 2;
+
+fn few_trials() -> CheckOptions {
+    CheckOptions { trials: Some(FEW_TRIALS), ..CheckOptions::default() }
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn few_trials_of_a_claim_do_not_contradict_what_we_expect() {
         let expected = claim.sheet().expected;
         assert_eq!(claim.expected(&params), expected, "{id}: sheet and parameters");
         assert!(claim.memory(&params) < 1 << 30, "{id} needs too much memory at its defaults");
-        let report = check(claim, &Default::default(), &few(2), &Silent).unwrap();
+        let report = check(claim, &Default::default(), &few_trials(), &Silent).unwrap();
         assert!(allowed(report.verdict, expected), "{id}: {report:#?}");
     });
 }
@@ -56,7 +57,7 @@ fn few_trials_of_a_claim_do_not_contradict_what_we_expect() {
 #[test]
 fn few_trials_of_a_mutant_do_not_support_it() {
     each(|claim, id| {
-        for report in mutants(claim, &few(1), 1, &Silent).unwrap() {
+        for report in mutants(claim, &few_trials(), 1, &Silent).unwrap() {
             let first = &report.first;
             assert!(allowed(first.verdict, first.expected), "{id}, mutant {}: {first:#?}", report.mutant);
         }

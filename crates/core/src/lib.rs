@@ -9,6 +9,7 @@
 //! - [`bracket`]: rigorous enclosures of computed numbers;
 //! - [`npy`]: reader and writer of NumPy files;
 //! - [`input`]: the door through which input files are opened, so that a run knows them;
+//! - [`memo`]: values of pure functions that were computed before;
 //! - [`named!`]: names of the variants of an enum;
 //! - [`params`]: parameters of claims, with types, symbols, units, ranges and defaults;
 //! - [`clock`]: times computations, also in a browser;
@@ -20,6 +21,7 @@ pub mod error;
 pub mod format;
 pub mod input;
 pub mod linalg;
+pub mod memo;
 mod named;
 pub mod npy;
 pub mod params;

@@ -11,7 +11,7 @@ mod power;
 mod stages;
 
 pub use fitting::{Fitting, Scale};
-pub use power::{Memo, OfNetwork, PowerOptions};
+pub use power::{OfNetwork, PowerOptions};
 pub use stages::Stages;
 
 use crate::claims::Theorem1;

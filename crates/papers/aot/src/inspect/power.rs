@@ -2,6 +2,7 @@
 
 use super::stages::{Stage, Stages};
 use super::{How, report};
+use attnlab_core::memo::Memo;
 use attnlab_core::rng::hash;
 use attnlab_core::stats::{mean, t_quantile};
 use attnlab_lab::prelude::*;
@@ -10,8 +11,7 @@ use attnlab_theory::fit::power::{Plan, Power, Truth, judge, power, replicates, t
 use attnlab_theory::fit::{self, Fit, Options, Verdict};
 use attnlab_theory::sample::Draw;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Draws from which the horizon's interval is made where the power needs none.
 const LEAST_DRAWS: u64 = 6;
@@ -32,8 +32,9 @@ pub struct OfNetwork {
     pub heads: [usize; 2],
     /// Flag: the power against the fitted mixture is measured too. That against the sizes of the heads always is.
     pub of_fit: bool,
-    /// Power that other places have measured.
-    pub memo: Memo,
+    /// Power that other places have measured, by truth and settings. A truth has streams of its own, so that it does not
+    /// matter who measures.
+    pub powers: Arc<Memo<String, Power>>,
     /// Streams that all places share.
     pub streams: Streams,
 }
@@ -45,28 +46,15 @@ impl OfNetwork {
         let [heads, dim] = self.heads;
         (!too_few(tokens, heads.saturating_mul(dim).min(width))).then_some(heads)
     }
-}
 
-/// Power against truths, each measured once. A truth has streams of its own, so that it does not matter who measures.
-#[derive(Clone, Debug, Default)]
-pub struct Memo(Arc<Mutex<HashMap<String, Power>>>);
-
-impl Memo {
-    /// The lock is not held during the work: threads that wait for one another may hold each other's work. Two places
-    /// may so measure the same number.
-    fn power(&self, truth: &Truth, options: &Options, plan: Plan, streams: &Streams, stage: &Stage) -> Result<Power> {
+    /// Measures the power against a truth once for all places.
+    fn power(&self, truth: &Truth, options: &Options, plan: Plan, stage: &Stage) -> Result<Power> {
         if truth.is_hopeless() {
             return Ok(Power::NONE);
         }
         let name = format!("{truth:?} {options:?} {}", plan.draws);
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&name).copied();
-        if let Some(power) = known {
-            return Ok(power);
-        }
-        let streams = streams.child("power", hash(name.as_bytes()));
-        let (power, _) = power(truth, options, plan, &streams, &|_, _| counted(stage))?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name, power);
-        Ok(power)
+        let streams = self.streams.child("power", hash(name.as_bytes()));
+        self.powers.value(name, || Ok(power(truth, options, plan, &streams, &|_, _| counted(stage))?.0))
     }
 }
 
@@ -110,7 +98,7 @@ pub(super) fn judged(
         }
         if let Some((truth, network)) = heads.zip(how.power.network.as_ref()) {
             let (truth, stage) = (plain(&truth), stages.draws("power for the heads", plan, options.level));
-            let power = network.memo.power(&truth, options, plan, &network.streams, &stage)?;
+            let power = network.power(&truth, options, plan, &stage)?;
             of_heads = Some((truth, power));
         }
     }
@@ -169,7 +157,7 @@ impl Work<'_> {
             && verdict != Verdict::Consistent
         {
             let needed = network.of_fit && (verdict == Verdict::NotSuchAMixture || truth.is_hopeless());
-            let measure = || network.memo.power(&plain(truth), options, self.plan, &network.streams, &stage);
+            let measure = || network.power(&plain(truth), options, self.plan, &stage);
             return needed.then(measure).transpose();
         }
         let hopeless = verdict != Verdict::Consistent && truth.is_hopeless();

@@ -27,7 +27,7 @@ fn claims_stand_where_their_mutants_fall() {
     for claim in attnlab_aot::claims::all() {
         for mutant in claim.mutants() {
             let set = mutant.set.iter().map(|(k, v)| (k.to_string(), v.clone()));
-            let options = CheckOptions { trials: Some(1), beyond_hypotheses: true, ..CheckOptions::default() };
+            let options = CheckOptions { trials: Some(2), beyond_hypotheses: true, ..CheckOptions::default() };
             let verdict = check(&*claim, &set.collect(), &options, &Silent).unwrap().verdict;
             assert_ne!(verdict, Refuted, "{}, mutant {}", claim.sheet().id, mutant.name);
         }

@@ -120,7 +120,7 @@ fn an_impossible_number_of_clusters_ends_no_other_array() {
     let tokens = files.data().tokens;
     let flat = files.written("flat.npy", &tokens.slice(s![..2, ..]).to_owned());
     let short = files.written("short.npy", &tokens.slice(s![.., ..5]).to_owned());
-    let options = ["--tokens-are", "columns", "--clusters", "3", "--power-draws", "0"];
+    let options = ["--tokens-are", "columns", "--clusters", "3", "--power-draws", "0", "--no-controls"];
     let z = files.path_of("z.npy");
     let rows = files.inspected(&[&["--activations", &flat, &short, &z][..], &options].concat()).unwrap();
     let page = files.page();
@@ -205,7 +205,7 @@ fn orientation_layers_scale_and_mean() {
     npy::write(&layers, fs::File::create(&path).unwrap()).unwrap();
     let three = list(&[path.clone().into()], TokensAre::Rows).unwrap();
     assert_eq!((three[1].name.as_str(), three[1].shape), ("layers[1]", (80, 400)));
-    let plain = ["--activations", path.as_str(), "--tokens-are", "rows", "--no-controls"];
+    let plain = ["--activations", path.as_str(), "--tokens-are", "rows", "--no-controls", "--power-draws", "0"];
     let rows = files.inspected(&plain).unwrap();
     assert_eq!(rows[0].data["verdict"], "consistent");
     assert_eq!(rows[1].data["verdict"], "not-such-a-mixture");
@@ -296,7 +296,7 @@ fn the_seam_takes_layers_in_memory() {
     assert!(inspect(nan.view(), &How::default(), &streams).unwrap_err().to_string().contains("tokens[0, 0]"));
 }
 
-/// The examples of the help texts run as they are written, on files of their names.
+/// The examples of the help texts run as they are written, on files of their names, and a network on few tokens.
 #[test]
 fn examples_of_the_help_run() {
     let files = Files::small();
@@ -335,6 +335,9 @@ fn examples_of_the_help_run() {
             }
             if name == "inspect" {
                 arguments.extend(["--out".into(), files.path_of(&format!("runs/inspect{ran}"))]);
+                if line.contains("--text") && !line.contains("--tokens") {
+                    arguments.extend(["--tokens", "96", "--window", "24"].map(String::from));
+                }
             }
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
             command(&arguments).unwrap_or_else(|e| panic!("{line}: {e}"));

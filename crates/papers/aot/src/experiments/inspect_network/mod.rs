@@ -140,7 +140,7 @@ impl Experiment for InspectNetwork {
         let of_network = OfNetwork {
             heads: [a.heads, a.head_dim],
             of_fit: variant == "trained",
-            memo: self.opened.memo(),
+            powers: self.opened.powers(),
             streams: Streams::new(self.control_seed, "aot.inspect_network", 0, 0),
         };
         how.options.further = of_network.further(a.width, windows.tokens());

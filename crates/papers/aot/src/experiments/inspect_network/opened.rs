@@ -2,10 +2,11 @@
 
 use super::InspectNetwork;
 use crate::experiments::parts::changed;
-use crate::inspect::Memo;
 use crate::inspect::network::{Passes, Place, shuffled};
+use attnlab_core::memo::Memo;
 use attnlab_lab::prelude::*;
 use attnlab_networks::{Checkpoint, Transformer, Windows, sha256, text};
+use attnlab_theory::fit::power::Power;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,7 +18,7 @@ const MOST_BYTES: u64 = 1 << 30;
 pub struct Cache {
     opened: Mutex<Vec<(String, Opened)>>,
     passes: Mutex<Vec<InUse>>,
-    memo: Memo,
+    powers: Arc<Memo<String, Power>>,
 }
 
 /// The passes of a variant, and the number of places that have not been taken from them.
@@ -36,8 +37,8 @@ pub(super) const VARIANTS_IN_MEMORY: usize = 2;
 
 impl Cache {
     /// The powers that places have measured.
-    pub(super) fn memo(&self) -> Memo {
-        self.memo.clone()
+    pub(super) fn powers(&self) -> Arc<Memo<String, Power>> {
+        self.powers.clone()
     }
 
     /// The network and the windows of a variant.

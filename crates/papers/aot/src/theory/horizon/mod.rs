@@ -66,9 +66,12 @@ mod bounds;
 mod column;
 
 use attnlab_core::error::{Error, Result, at_least, positive, require};
+use attnlab_core::memo::Memo;
 use attnlab_core::quadrature::integrate;
 use attnlab_core::special::{ln_chi_density, ln_normal_tail};
 use column::Column;
+use std::convert::Infallible;
+use std::sync::LazyLock;
 
 pub use bounds::OtherBreaks;
 
@@ -155,7 +158,7 @@ impl Horizon {
     /// The self score and the other noise scores can break a column too, and so can the signal
     /// columns: [`Horizon::other_breaks`] bounds them.
     pub fn lambda(&self, theta: f64) -> f64 {
-        self.noise_columns() * self.average(|sigma| self.column(theta, sigma))
+        self.noise_columns() * self.once("breaks", theta, || self.average(|sigma| self.column(theta, sigma)))
     }
 
     /// A lower bound on the probability that the pattern is broken at `theta`, up to the error of the
@@ -180,7 +183,8 @@ impl Horizon {
         if self.delta == 0.0 {
             return if self.equal_weights_break() { 1.0 } else { signal };
         }
-        let each = self.average(|sigma| Column::new(self, theta, sigma).breaks_at_least()).min(1.0);
+        let at_least = |sigma| Column::new(self, theta, sigma).breaks_at_least();
+        let each = self.once("breaks at least", theta, || self.average(at_least)).min(1.0);
         signal.max(-(self.clusters as f64 * (-each).ln_1p()).exp_m1())
     }
 
@@ -284,6 +288,17 @@ impl Horizon {
 
     fn first_moment(&self, x: f64) -> f64 {
         self.noise_columns() * self.per_cluster() as f64 * ln_normal_tail(x).exp()
+    }
+
+    /// Returns the value of an integral of this law at θ, which is computed once: a claim asks for the same one in its
+    /// hypotheses, its number of trials and its verdict.
+    fn once(&self, integral: &'static str, theta: f64, value: impl FnOnce() -> f64) -> f64 {
+        type Argument = (&'static str, [usize; 3], [u64; 3]);
+        static KNOWN: LazyLock<Memo<Argument, f64>> = LazyLock::new(Memo::new);
+        let sizes = [self.tokens, self.clusters, self.dim];
+        let numbers = [self.delta, self.tau, theta].map(f64::to_bits);
+        let Ok(value) = KNOWN.value((integral, sizes, numbers), || Ok::<f64, Infallible>(value()));
+        value
     }
 
     /// $\mathbb E f(\delta\chi_p)$ for f with values in [0, 1] that grows with σ over the bulk of χ_p.
