@@ -2,7 +2,7 @@
 
 use crate::arrays::matrix;
 use crate::background;
-use crate::claims::{reraised, take_raised};
+use crate::claims::reraised;
 use crate::convert::{Raised, map_of, number, optional, serialised, whole};
 use crate::registry::{catalogue, toys};
 use attnlab_core::error::{Error, Result};
@@ -108,7 +108,6 @@ pub fn run<T: Send + 'static>(
     report: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&background::Meter) -> Result<T> + Send + 'static,
 ) -> PyResult<T> {
-    take_raised();
     reraised(background::run(py, report, work))
 }
 
@@ -193,7 +192,6 @@ pub fn run_trial(
     let params = Params::resolve(&claim.schema(), &map_of(set)?).raised()?;
     claim.validate(&params).raised()?;
     let streams = Streams::new(whole("seed", seed, 0)?, name, params.cell(), whole("trial", number, 0)?);
-    take_raised();
     let outcome = reraised(background::deeper(|| py.detach(|| claim.trial(&params, &streams)).raised()))?;
     let witness = serialised(py, outcome.witness())?;
     let float = |x: f64| PyFloat::new(py, x).into_any().unbind();

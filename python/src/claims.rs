@@ -22,20 +22,29 @@ use std::sync::{Arc, Mutex};
 /// A function of Python that any thread may clone.
 type Function = Arc<Py<PyAny>>;
 
-/// Exception of a function of Python, which the caller of the run raises again.
-static RAISED: Mutex<Option<PyErr>> = Mutex::new(None);
+/// Exceptions that are kept at most: those of runs that Ctrl-C has ended are never taken.
+const MOST_RAISED: usize = 16;
 
-/// Takes the exception that a function of Python has raised during a run, if one has.
+/// Exceptions of functions of Python, each with the message of the error that it has ended its run with. Runs on several
+/// threads are under way at the same time, and each takes its own.
+static RAISED: Mutex<Vec<(String, PyErr)>> = Mutex::new(vec![]);
+
+/// Takes the exception that a function of Python has raised last, if one has.
 pub fn take_raised() -> Option<PyErr> {
-    locked(&RAISED).take()
+    locked(&RAISED).pop().map(|(_, raised)| raised)
 }
 
-/// Replaces the error of work that called functions of Python by the exception that one of them has raised.
+/// Replaces the error of work that called functions of Python by the exception that is behind it, if one is.
 pub fn reraised<T>(outcome: PyResult<T>) -> PyResult<T> {
-    match (outcome, take_raised()) {
-        (Err(_), Some(raised)) => Err(raised),
-        (outcome, _) => outcome,
-    }
+    outcome.map_err(|error| {
+        let text = error.to_string();
+        let own = {
+            let mut kept = locked(&RAISED);
+            let own = kept.iter().rposition(|(message, _)| text.contains(message));
+            own.map(|own| kept.remove(own).1)
+        };
+        own.unwrap_or(error)
+    })
 }
 
 /// [Keeps](kept) an exception of a trial. A failed computation is none: the trial is uninformative.
@@ -50,7 +59,12 @@ fn raised(py: Python<'_>, id: &str, error: PyErr) -> Error {
 /// Keeps an exception for the caller of the run, and returns the error that ends the run.
 fn kept(id: &str, error: PyErr) -> Error {
     let refusal = Error::invalid(id, &error, "must not raise an exception");
-    *locked(&RAISED) = Some(error);
+    // Dropped once the lock is open: an exception that goes may call functions of Python.
+    let _oldest = {
+        let mut kept = locked(&RAISED);
+        kept.push((refusal.to_string(), error));
+        (kept.len() > MOST_RAISED).then(|| kept.remove(0))
+    };
     refusal
 }
 

@@ -3,6 +3,7 @@
 import concurrent.futures
 import json
 import multiprocessing
+import threading
 
 import numpy as np
 import pytest
@@ -106,6 +107,34 @@ def test_an_exception_of_a_trial_ends_the_sweep(tmp_path):
         with pytest.raises(LookupError, match="size 2"):
             attnlab.sweep(OWN, out=tmp_path, executor=pool, progress=False)
     assert not list(tmp_path.glob(".sweep-*"))
+
+
+def test_a_run_beside_it_takes_no_exception(tmp_path):
+    """The exception of a run is its own, although other runs begin and fail before it is raised."""
+    seen = threading.Event()
+
+    @attnlab.claim("mine.waits", statement="wrong", params={"size": 4})
+    def waits(p, rng):
+        seen.wait()
+        raise LookupError("of the sweep")
+
+    @attnlab.claim("mine.fails", statement="wrong", params={"size": 4})
+    def fails(p, rng):
+        raise RuntimeError("of the check")
+
+    class Check(attnlab._show.Silent):
+        """Shown while the trial waits, and once more when it has raised."""
+
+        def update(self, label, done, total):
+            with pytest.raises(RuntimeError, match="of the check"):
+                attnlab.check("mine.fails")
+            seen.set()
+
+    plan = {"claim": "mine.waits", "trials": 9, "axes": {"size": [2, 5]}}
+    with pytest.raises(LookupError, match="of the sweep"):
+        attnlab._attnlab.run_sweep(plan, tmp_path, "0/1", False, False, None, "attnlab.sweep()", Check())
+    for id in ("mine.waits", "mine.fails"):
+        attnlab.forget(id)
 
 
 def test_shards_end_with_the_process_that_has_submitted_them(tmp_path):
