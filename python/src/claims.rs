@@ -22,7 +22,8 @@ use std::sync::{Arc, Mutex};
 /// A function of Python that any thread may clone.
 type Function = Arc<Py<PyAny>>;
 
-/// Exceptions that are kept at most: those of runs that Ctrl-C has ended are never taken.
+/// Exceptions that are kept at most: more than runs end at the same moment on the threads of a machine's executor. Those of
+/// runs that Ctrl-C has ended are never taken.
 const MOST_RAISED: usize = 16;
 
 /// Exceptions of functions of Python, each with the message of the error that it has ended its run with. Runs on several
