@@ -1,6 +1,6 @@
 //! The default engine: faer, in pure Rust, on the memory of ndarray arrays.
 
-use super::{Real, Threads};
+use super::{Real, Threads, upper_halves};
 use crate::error::{Error, Result, require_shape};
 use faer::{Accum, MatMut, MatRef, Par};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
@@ -54,15 +54,20 @@ pub fn gemm<T: Real>(
     threads: Threads,
 ) {
     let accumulate = if accumulate { Accum::Add } else { Accum::Replace };
-    let par = match threads {
-        Threads::One => Par::Seq,
-        #[cfg(not(target_family = "wasm"))]
-        Threads::All => Par::rayon(0),
-        #[cfg(target_family = "wasm")]
-        Threads::All => Par::Seq,
-    };
-    faer::linalg::matmul::matmul(view_mut(&mut c), accumulate, view(&a), view(&b), alpha, par);
+    let mut on = |par| faer::linalg::matmul::matmul(view_mut(&mut c), accumulate, view(&a), view(&b), alpha, par);
+    #[cfg(not(target_family = "wasm"))]
+    if threads == Threads::All && a.len().saturating_mul(b.ncols()) >= SHARED {
+        on(Par::rayon(0));
+        return upper_halves::clear_everywhere();
+    }
+    on(Par::Seq);
+    upper_halves::clear();
 }
+
+/// Least number of multiplications of a product that several threads compute: fewer take less than .1 ms, and their
+/// threads as much.
+#[cfg(not(target_family = "wasm"))]
+const SHARED: usize = 1 << 20;
 
 /// Computes the orthonormal factor Q (n, p) of the thin QR decomposition of A (n, p), with the sign of
 /// each column chosen so that R has a positive diagonal. For A of independent normals Q is then exactly
@@ -76,6 +81,7 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     let qr = view(&a).qr();
     let r = qr.thin_R();
     let mut q = owned(qr.compute_thin_Q().as_ref());
+    upper_halves::clear();
     for (j, mut column) in q.columns_mut().into_iter().enumerate() {
         let diagonal = r[(j, j)];
         if diagonal == T::zero() {
@@ -95,6 +101,7 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
 pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     on_one_thread();
     let values = view(&a).singular_values();
+    upper_halves::clear();
     let values = values.map_err(|_| Error::not_converged("the singular value decomposition did not converge"))?;
     Ok(values.into())
 }
@@ -106,16 +113,18 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     on_one_thread();
     require_shape(a.nrows() == a.ncols(), "matrix", a.dim(), "as many rows as columns")?;
-    let eigen = view(&a)
-        .self_adjoint_eigen(faer::Side::Lower)
-        .map_err(|_| Error::not_converged("the eigenvalue decomposition did not converge"))?;
+    let eigen = view(&a).self_adjoint_eigen(faer::Side::Lower);
+    upper_halves::clear();
+    let eigen = eigen.map_err(|_| Error::not_converged("the eigenvalue decomposition did not converge"))?;
     let values = (0..a.nrows()).map(|i| eigen.S()[i]).collect();
     Ok((values, owned(eigen.U())))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::normal_matrix;
     use super::*;
+    use crate::rng::Streams;
     use ndarray::{array, s};
 
     /// The raw-parts views must follow any strides: transposed, sliced with steps, reversed.
@@ -135,6 +144,26 @@ mod tests {
             let mut expected = left.dot(&right) * 2.0;
             expected.invert_axis(ndarray::Axis(0));
             assert_eq!(wide.slice(s![1..;2, ..]), expected);
+        }
+    }
+
+    /// Products of few multiplications take one thread whatever is allowed, so that here the engine itself is asked too.
+    #[test]
+    fn bits_do_not_depend_on_the_number_of_threads() {
+        fn same<T: Real>(m: usize, k: usize, n: usize) {
+            let mut rng = Streams::new(1, "threads", 0, (m * k * n) as u64).part("factors", 0);
+            let [a, b] = [m, n].map(|columns| normal_matrix(k, columns, &mut rng).mapv(T::of_f64));
+            let [mut one, mut all, mut four] = [(); 3].map(|()| Array2::<T>::zeros((m, n).f()));
+            gemm(T::one(), a.t(), b.view(), false, one.view_mut(), Threads::One);
+            gemm(T::one(), a.t(), b.view(), false, all.view_mut(), Threads::All);
+            let (left, right, mut into) = (a.t(), b.view(), four.view_mut());
+            let into = view_mut(&mut into);
+            faer::linalg::matmul::matmul(into, Accum::Replace, view(&left), view(&right), T::one(), Par::rayon(4));
+            assert!(one == all && one == four, "{m} {k} {n}");
+        }
+        for (m, k, n) in [(32, 32, 350), (200, 32, 350), (33, 901, 5), (1, 300, 300), (130, 700, 131), (600, 40, 600)] {
+            same::<f32>(m, k, n);
+            same::<f64>(m, k, n);
         }
     }
 

@@ -9,6 +9,8 @@ mod haar;
 #[cfg(feature = "lapack")]
 mod lapack_engine;
 mod scalar;
+#[cfg(any(not(feature = "lapack"), test))]
+mod upper_halves;
 
 // Both engines have the same four functions. The feature `lapack` selects the second, and its tests compare the two.
 #[cfg(not(feature = "lapack"))]
