@@ -149,6 +149,15 @@ fn the_laboratory_names_no_paper() {
     }
 }
 
+/// A unit test that takes a whole room compiles it once more, for a minute or two: such tests belong in its suite.
+#[test]
+fn unit_tests_of_rooms_take_parts_of_them() {
+    for path in rooms().iter().flat_map(|room| sources(&room.join("src"))) {
+        let whole = takes_whole_room(&tests_of(&path));
+        assert!(!whole, "{}: tests of the whole room belong in its tests/suite", path.display());
+    }
+}
+
 #[test]
 fn a_violation_is_noticed() {
     let order = &["a", "b", "c"];
@@ -166,6 +175,8 @@ fn a_violation_is_noticed() {
     }
     assert!(draws("use rand_distr::StandardNormal;") && !draws("let random = 1;"));
     assert!(makes_generators("ChaCha8Rng::seed_from_u64(1)"));
+    assert!(takes_whole_room("super::room().validate()") && takes_whole_room("for command in super::all() {"));
+    assert!(!takes_whole_room("place(no_room())") && !takes_whole_room("[1, 2].iter().all(f)"));
     assert!(opens_files("std::fs::File::open(path)") && opens_files("fs::read_to_string(path)"));
     assert!(!opens_files("TensorFile::open(path)") && !opens_files("input::read(kind, path)"));
     assert_eq!(named_papers("find(\"aot.theorem1\")"), ["aot.theorem1"]);
@@ -264,6 +275,10 @@ fn makes_generators(code: &str) -> bool {
     ["seed_from_u64", "from_seed", "from_rng", "rand::rng("].iter().any(|m| code.contains(m))
 }
 
+fn takes_whole_room(code: &str) -> bool {
+    ["room()", "super::all()", "claims::all()", "commands::all()"].iter().any(|word| has_word(code, word))
+}
+
 /// The code without its `const .. EXAMPLES: &str = "..";`.
 fn without_examples(code: &str) -> String {
     let mut rest = code.to_string();
@@ -296,17 +311,27 @@ fn named_papers(code: &str) -> Vec<String> {
 /// The text of a file without comments, and without the tests at its end: they may use what they like.
 fn code_of(path: &Path) -> String {
     let text = fs::read_to_string(path).unwrap();
-    // A module of tests in a file of its own is declared above other code.
-    let is_whole =
-        |(start, marker): &(usize, &str)| text[start + marker.len()..].lines().next().is_some_and(|l| l.ends_with('{'));
-    let tests = text.match_indices("#[cfg(test)]\nmod ").find(is_whole).map_or(text.len(), |(start, _)| start);
     let uncommented = |line: &str| match line.trim_start().starts_with("//") {
         true => String::new(),
         // A `//` within a line is a comment, or part of an address in a text: no path either way.
         false => line.split("//").next().unwrap_or_default().to_string(),
     };
-    let lines: Vec<_> = text[..tests].lines().map(uncommented).collect();
+    let lines: Vec<_> = text[..start_of_tests(&text)].lines().map(uncommented).collect();
     lines.join("\n")
+}
+
+/// The tests at the end of a file, or all of it if it is a module of tests.
+fn tests_of(path: &Path) -> String {
+    let text = fs::read_to_string(path).unwrap();
+    let start = if path.ends_with("tests.rs") { 0 } else { start_of_tests(&text) };
+    text[start..].to_string()
+}
+
+/// Where the module of tests begins. One in a file of its own is declared above other code.
+fn start_of_tests(text: &str) -> usize {
+    let is_whole =
+        |(start, marker): &(usize, &str)| text[start + marker.len()..].lines().next().is_some_and(|l| l.ends_with('{'));
+    text.match_indices("#[cfg(test)]\nmod ").find(is_whole).map_or(text.len(), |(start, _)| start)
 }
 
 /// The top-level names behind every `crate::`, and behind as many `super::` as lead to the root.

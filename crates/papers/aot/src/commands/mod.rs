@@ -47,18 +47,3 @@ fn note_renamings(network: &Path) -> Result<()> {
     }
     Ok(())
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn descriptions_are_sound_and_have_examples() {
-        for command in super::all() {
-            let description = command.describe();
-            let name = description.get_name().to_string();
-            let help = description.clone().render_long_help().to_string();
-            assert!(help.contains(&format!("attnlab {name} --")), "{help}");
-            assert!(description.get_about().is_some(), "{name}");
-            description.debug_assert();
-        }
-    }
-}

@@ -25,3 +25,8 @@ fn rows_of(experiment: &dyn Experiment) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap();
     experiment::run(experiment, folder.path(), &RunOptions::default(), &Silent).unwrap().rows
 }
+
+#[test]
+fn sheets_claims_and_parameters_fit_together() {
+    attnlab_denoising::room().validate().unwrap();
+}

@@ -33,3 +33,8 @@ fn ran(id: &str, set: &str) -> (Vec<Row>, Vec<Figure>) {
     let figures = experiment.figures(&rows).unwrap();
     (rows, figures)
 }
+
+#[test]
+fn sheets_claims_and_parameters_fit_together() {
+    attnlab_joma::room().validate().unwrap();
+}
