@@ -277,8 +277,9 @@ mod tests {
     }
 
     #[test]
-    fn every_command_has_examples() {
+    fn every_command_has_a_description_and_examples() {
         for command in grammar(&crate::catalogue()).get_subcommands() {
+            assert!(command.get_about().is_some(), "{}", command.get_name());
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             let name = command.get_name();
             assert!(help.contains(&format!("attnlab {name}")), "{name}: {help}");

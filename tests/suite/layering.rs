@@ -149,12 +149,25 @@ fn the_laboratory_names_no_paper() {
     }
 }
 
-/// A unit test that takes a whole room compiles it once more, for a minute or two: such tests belong in its suite.
+/// A unit test that takes a whole room compiles all of it once more: such tests belong in its suite.
 #[test]
 fn unit_tests_of_rooms_take_parts_of_them() {
     for path in rooms().iter().flat_map(|room| sources(&room.join("src"))) {
         let whole = takes_whole_room(&tests_of(&path));
         assert!(!whole, "{}: tests of the whole room belong in its tests/suite", path.display());
+    }
+}
+
+/// Loops over lanes become vectors at level 3 of optimisation alone: at 2 a training took three times as long.
+#[test]
+fn crates_that_sum_in_lanes_are_optimised_for_it() {
+    let profile = fs::read_to_string(root().join(".cargo/config.toml")).unwrap();
+    for folder in CRATES.iter().map(|(folder, _)| root().join(folder)).chain(rooms()) {
+        let level = format!("\nattnlab-{} = {{ opt-level = 3 }}", folder.file_name().unwrap().display());
+        let summing = sources(&folder.join("src")).into_iter().find(|path| sums_in_lanes(&code_of(path)));
+        if let Some(path) = summing.filter(|_| !profile.contains(&level)) {
+            panic!("{} sums in lanes: write{level}\nin .cargo/config.toml", path.display());
+        }
     }
 }
 
@@ -177,6 +190,8 @@ fn a_violation_is_noticed() {
     assert!(makes_generators("ChaCha8Rng::seed_from_u64(1)"));
     assert!(takes_whole_room("super::room().validate()") && takes_whole_room("for command in super::all() {"));
     assert!(!takes_whole_room("place(no_room())") && !takes_whole_room("[1, 2].iter().all(f)"));
+    assert!(sums_in_lanes("for l in 0..LANES {") && sums_in_lanes("exp_shifted(x, largest(x))"));
+    assert!(!sums_in_lanes("x.iter().sum()"));
     assert!(opens_files("std::fs::File::open(path)") && opens_files("fs::read_to_string(path)"));
     assert!(!opens_files("TensorFile::open(path)") && !opens_files("input::read(kind, path)"));
     assert_eq!(named_papers("find(\"aot.theorem1\")"), ["aot.theorem1"]);
@@ -277,6 +292,10 @@ fn makes_generators(code: &str) -> bool {
 
 fn takes_whole_room(code: &str) -> bool {
     ["room()", "super::all()", "claims::all()", "commands::all()"].iter().any(|word| has_word(code, word))
+}
+
+fn sums_in_lanes(code: &str) -> bool {
+    ["LANES", "exp_shifted"].iter().any(|word| has_word(code, word))
 }
 
 /// The code without its `const .. EXAMPLES: &str = "..";`.

@@ -38,7 +38,7 @@ fn overlaid<C: Serialize + DeserializeOwned>(claim: &C, constants: &Map<String, 
         *field.ok_or_else(unknown)? = value.clone();
         C::deserialize(&fields).map_err(|e| format!("{name} = {value}: {e}"))?;
     }
-    C::deserialize(fields).map_err(|e| e.to_string())
+    C::deserialize(&fields).map_err(|e| e.to_string())
 }
 
 /// A mutant whose constants its claim does not take.

@@ -3,12 +3,12 @@
 use super::canvas::{Anchor, Canvas};
 use super::layout::{Entry, Frame, GAP, Layout, Placed, SAMPLE, layout};
 use super::model::{Figure, Panel};
-use super::pdf::tree;
 use super::style::{self, HAIRLINE, INK_COLOUR, LINE, NUMBERS, RULE, TEXT, TICK};
 use super::text;
 use super::{heat, marks};
 use attnlab_core::error::{Error, Result};
 use resvg::tiny_skia::{Color, Pixmap, Transform};
+use resvg::usvg::Tree;
 
 /// Pixels of a PNG, of which there are 300 to the inch, per pixel of usvg, 96.
 const SCALE: f32 = 300.0 / 96.0;
@@ -36,17 +36,16 @@ fn drawn(figure: &Figure, mut canvas: Canvas) -> Result<String> {
     Ok(canvas.document(laid.size, &text::plain(&figure.title), &text::plain(&figure.caption)))
 }
 
-/// Converts the SVG of a figure to a PNG of 300 dots per inch.
+/// Converts a figure to a PNG of 300 dots per inch.
 ///
 /// # Errors
-/// When the text is no SVG, or its picture is empty or beyond all memory.
-pub fn png_of_svg(svg: &str) -> Result<Vec<u8>> {
+/// When its picture is empty or beyond all memory.
+pub(super) fn png_of(tree: &Tree) -> Result<Vec<u8>> {
     let failed = |e: &dyn std::fmt::Display| Error::unwritable("a figure (PNG)", e);
-    let tree = tree(svg)?;
     let [width, height] = [tree.size().width(), tree.size().height()].map(|side| (side * SCALE).round() as u32);
     let mut pixels = Pixmap::new(width, height).ok_or_else(|| failed(&"it has no size"))?;
     pixels.fill(Color::WHITE);
-    resvg::render(&tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
+    resvg::render(tree, Transform::from_scale(SCALE, SCALE), &mut pixels.as_mut());
     pixels.encode_png().map_err(|e| failed(&e))
 }
 

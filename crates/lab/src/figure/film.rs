@@ -136,7 +136,7 @@ impl Sphere {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figure::{Axis, Series, png_of_svg};
+    use crate::figure::{Axis, Series, draw, pdf};
 
     /// A point at rest at the pole, one on the equator, and a mark that falls from 10 to 1.
     fn picture() -> (Figure, Film) {
@@ -152,7 +152,8 @@ mod tests {
     fn points_move_with_the_sphere() {
         let (figure, moving) = picture();
         let svg = film(&figure, &moving).unwrap();
-        assert!(svg.contains("<title>A &lt; B</title>") && png_of_svg(&svg).is_ok());
+        assert!(svg.contains("<title>A &lt; B</title>"));
+        assert!(draw::png_of(&pdf::tree(&svg).unwrap()).is_ok());
         let circles: Vec<&str> = svg.lines().filter(|line| line.starts_with("<circle")).collect();
         let [mark, pole, equator] = circles[..] else { panic!("{circles:?}") };
         // The mark moves, the axis about which the sphere turns does not.

@@ -13,24 +13,21 @@ use std::sync::{Arc, LazyLock};
 /// # Errors
 /// When the figure has nothing to draw.
 pub fn pdf(figure: &Figure) -> Result<Vec<u8>> {
-    pdf_of_svg(&svg(figure)?)
+    pdf_of(&tree(&svg(figure)?)?)
 }
 
-/// Converts the SVG of a figure to PDF.
-///
-/// # Errors
-/// When the text is no SVG.
-pub fn pdf_of_svg(svg: &str) -> Result<Vec<u8>> {
+/// Converts a figure to PDF.
+pub(super) fn pdf_of(tree: &Tree) -> Result<Vec<u8>> {
     let conversion = svg2pdf::ConversionOptions::default();
     let page = svg2pdf::PageOptions { dpi: Options::default().dpi };
-    svg2pdf::to_pdf(&tree(svg)?, conversion, page).map_err(|e| Error::unwritable("a figure (PDF)", e))
+    svg2pdf::to_pdf(tree, conversion, page).map_err(|e| Error::unwritable("a figure (PDF)", e))
 }
 
 /// Reads the SVG of a figure, with the bundled font.
 ///
 /// # Errors
 /// When the text is no SVG.
-pub fn tree(svg: &str) -> Result<Tree> {
+pub(super) fn tree(svg: &str) -> Result<Tree> {
     static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
         let mut fonts = fontdb::Database::new();
         text::FONTS.iter().for_each(|font| fonts.load_font_data(font.to_vec()));
@@ -57,6 +54,6 @@ mod tests {
 
     #[test]
     fn what_is_no_svg_is_refused() {
-        assert!(pdf_of_svg("no picture").is_err());
+        assert!(tree("no picture").is_err());
     }
 }

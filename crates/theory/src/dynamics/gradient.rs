@@ -1,6 +1,6 @@
 //! Outputs, loss and gradient of the layer on a batch of prompts.
 
-use super::kernels::{Scratch, Share, Values, forward, forward_back};
+use super::kernels::{Precision, Scratch, Share, Values};
 use super::{Attention, Prompts, Weights};
 use crate::attention::streaming::Exp;
 use attnlab_core::error::Result;
@@ -16,20 +16,20 @@ const PIECE: usize = 400_000;
 ///
 /// # Errors
 /// If shapes do not fit, or the prompts were not drawn for this attention.
-pub fn outputs<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Result<Array2<T>> {
+pub fn outputs<T: Precision>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Result<Array2<T>> {
     prompts.check(attention)?;
     weights.validate(prompts.ambient())?;
     Ok(predictions(attention, prompts, weights))
 }
 
-fn predictions<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Array2<T> {
+fn predictions<T: Precision>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Array2<T> {
     let n = prompts.ambient();
     let v = product(weights.kq.view(), prompts.queries.view());
     let mut u = Array2::zeros(v.raw_dim().f());
     if let Some((v, u)) = v.as_slice_memory_order().zip(u.as_slice_memory_order_mut()) {
         let columns: Vec<(&[T], &mut [T])> = v.chunks_exact(n).zip(u.chunks_exact_mut(n)).collect();
         for_each(columns, attention, prompts, |i, (v, u), scratch| {
-            forward(prompts.view(attention, i), v, u, scratch);
+            T::forward(prompts.view(attention, i), v, u, scratch);
         });
     }
     product(weights.pv.view(), u.view())
@@ -56,12 +56,12 @@ fn for_each<T: Exp, I: Send>(
 ///
 /// # Errors
 /// As [`outputs`].
-pub fn loss<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Result<f64> {
+pub fn loss<T: Precision>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> Result<f64> {
     Ok(mean_square(&outputs(attention, prompts, weights)?, &prompts.targets))
 }
 
 /// Computes [`loss`] without checks, at weights that may not be finite.
-pub fn loss_of<T: Exp>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> f64 {
+pub fn loss_of<T: Precision>(attention: Attention, prompts: &Prompts<T>, weights: &Weights<T>) -> f64 {
     mean_square(&predictions(attention, prompts, weights), &prompts.targets)
 }
 
@@ -98,7 +98,7 @@ fn mean_square<T: Exp>(predictions: &Array2<T>, targets: &Array2<T>) -> f64 {
 /// assert!(slope.alpha() < 0.0); // more of the query is better
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn gradient<T: Exp>(
+pub fn gradient<T: Precision>(
     attention: Attention,
     prompts: &Prompts<T>,
     weights: &Weights<T>,
@@ -110,7 +110,7 @@ pub fn gradient<T: Exp>(
 }
 
 /// Computes [`gradient`] without checks, for a loop that has made them.
-pub fn gradient_of<T: Exp>(
+pub fn gradient_of<T: Precision>(
     attention: Attention,
     prompts: &Prompts<T>,
     weights: &Weights<T>,
@@ -126,7 +126,7 @@ pub fn gradient_of<T: Exp>(
     let values = Values { pv: transposed(weights.pv.t()), pv_t: transposed(weights.pv.view()) };
     let shares: Vec<Share<T>> = shares(&v, &targets, [&mut u, &mut r, &mut d]);
     for_each(shares, attention, prompts, |b, share, scratch| {
-        forward_back(prompts.view(attention, which[b]), &values, scale, share, scratch);
+        T::forward_back(prompts.view(attention, which[b]), &values, scale, share, scratch);
     });
     // |r|² carries the factor scale²: the loss is |x̂ - x|²/(nB).
     let sum: f64 = r.t().iter().map(|x| x.as_f64().powi(2)).sum();

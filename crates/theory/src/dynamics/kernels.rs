@@ -97,7 +97,7 @@ fn times<T: Real>(a: &[T], v: &[T], out: &mut [T]) {
 }
 
 /// Working memory for one prompt.
-pub(super) struct Scratch<T> {
+pub struct Scratch<T> {
     /// Softmax numerators exp(s_t - max s), zero beyond the last token.
     weights: Vec<T>,
     /// Scores of the second pass.
@@ -122,7 +122,7 @@ impl<T: Real> Scratch<T> {
 
 /// Context of one prompt, in the form that its attention needs.
 #[derive(Clone, Copy)]
-pub(super) enum View<'a, T> {
+pub enum View<'a, T> {
     /// Second moment $\hat\Sigma$ (n, n).
     Moment(&'a [T]),
     /// Packed tokens, and their number.
@@ -153,7 +153,7 @@ fn read<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) -
 }
 
 /// Weights of the layer in the form that a prompt needs, column by column.
-pub(super) struct Values<T> {
+pub struct Values<T> {
     /// Matrix $W_{PV}$ (n, n).
     pub pv: Vec<T>,
     /// Transpose of $W_{PV}$.
@@ -161,7 +161,7 @@ pub(super) struct Values<T> {
 }
 
 /// One prompt's part of a batch; all vectors are (n,).
-pub(super) struct Share<'a, T> {
+pub struct Share<'a, T> {
     /// Input $v = W_{KQ}\, q$.
     pub v: &'a [T],
     /// Input: the clean token.
@@ -192,11 +192,6 @@ impl<T: Exp> NullaryFnOnce for Forward<'_, T> {
     }
 }
 
-/// Runs the forward pass: computes u from v.
-pub(super) fn forward<T: Exp>(view: View<T>, v: &[T], u: &mut [T], scratch: &mut Scratch<T>) {
-    Arch::new().dispatch(Forward { view, v, u, scratch });
-}
-
 /// Forward and backward pass; a type for the same reason as [`Forward`].
 struct ForwardBack<'a, T> {
     view: View<'a, T>,
@@ -216,16 +211,48 @@ impl<T: Exp> NullaryFnOnce for ForwardBack<'_, T> {
     }
 }
 
-/// Runs the forward and the backward pass and fills the share; `scale` is 2/(nB).
-pub(super) fn forward_back<T: Exp>(
-    view: View<T>,
-    values: &Values<T>,
-    scale: T,
-    share: Share<T>,
-    scratch: &mut Scratch<T>,
-) {
-    Arch::new().dispatch(ForwardBack { view, values, scale, share, scratch });
+/// Precision in which a layer is trained, `f32` or `f64`.
+///
+/// Both are compiled in this crate, where sums in lanes become vectors: that takes level 3 of optimisation. A generic
+/// function is compiled by the crate that calls it, at its level, which is 2 for the papers' in the profile of `cargo run`.
+pub trait Precision: Exp {
+    /// Runs the forward pass: computes u from v.
+    #[doc(hidden)]
+    fn forward(view: View<Self>, v: &[Self], u: &mut [Self], scratch: &mut Scratch<Self>);
+
+    /// Runs the forward and the backward pass and fills the share; `scale` is 2/(nB).
+    #[doc(hidden)]
+    fn forward_back(
+        view: View<Self>,
+        values: &Values<Self>,
+        scale: Self,
+        share: Share<Self>,
+        scratch: &mut Scratch<Self>,
+    );
 }
+
+macro_rules! precisions {
+    ($($t:ty),*) => {$(
+        impl Precision for $t {
+            #[inline(never)]
+            fn forward(view: View<$t>, v: &[$t], u: &mut [$t], scratch: &mut Scratch<$t>) {
+                Arch::new().dispatch(Forward { view, v, u, scratch });
+            }
+
+            #[inline(never)]
+            fn forward_back(
+                view: View<$t>,
+                values: &Values<$t>,
+                scale: $t,
+                share: Share<$t>,
+                scratch: &mut Scratch<$t>,
+            ) {
+                Arch::new().dispatch(ForwardBack { view, values, scale, share, scratch });
+            }
+        }
+    )*};
+}
+precisions!(f32, f64);
 
 #[inline(always)]
 fn pass<T: Exp>(view: View<T>, values: &Values<T>, scale: T, share: Share<T>, scratch: &mut Scratch<T>) {

@@ -38,6 +38,7 @@ mod train;
 mod weights;
 
 pub use gradient::{gradient, gradient_of, loss, loss_of, outputs};
+pub use kernels::Precision;
 pub use optimiser::{Optimiser, Recipe};
 pub use prompts::{Example, Prompts};
 pub use train::{History, order, train};

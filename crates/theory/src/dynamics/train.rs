@@ -1,9 +1,9 @@
 //! The training loop.
 
 use super::gradient::{gradient_of, loss_of};
+use super::kernels::Precision;
 use super::optimiser::State;
 use super::{Attention, Form, Prompts, Recipe, Weights};
-use crate::attention::streaming::Exp;
 use attnlab_core::error::{Error, Result, require};
 use attnlab_core::rng::{Streams, shuffle};
 
@@ -62,7 +62,7 @@ const WORSE: f64 = 1.1;
 /// assert!(after < 0.2 * loss(Attention::Linear, &test, &start)?);
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
-pub fn train<T: Exp>(
+pub fn train<T: Precision>(
     attention: Attention,
     [prompts, test]: [&Prompts<T>; 2],
     start: &Weights<T>,
@@ -120,7 +120,7 @@ struct Losses<'a, T> {
     last: Option<(f64, u64)>,
 }
 
-impl<T: Exp> Losses<'_, T> {
+impl<T: Precision> Losses<'_, T> {
     /// Computes and checks the losses on all prompts.
     fn measure(&mut self, weights: &Weights<T>) -> Result<()> {
         for i in 0..2 {

@@ -41,17 +41,3 @@ fn data(name: &str) -> PathBuf {
 fn sheets_claims_and_parameters_fit_together() {
     attnlab_aot::room().validate().unwrap();
 }
-
-#[test]
-fn descriptions_of_commands_are_sound_and_have_examples() {
-    let commands = attnlab_aot::room().commands;
-    assert_eq!(commands.len(), 5);
-    for command in commands {
-        let description = command.describe();
-        let name = description.get_name().to_string();
-        let help = description.clone().render_long_help().to_string();
-        assert!(help.contains(&format!("attnlab {name} --")), "{help}");
-        assert!(description.get_about().is_some(), "{name}");
-        description.debug_assert();
-    }
-}
