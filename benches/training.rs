@@ -15,8 +15,7 @@
 mod arguments;
 
 use arguments::{Arguments, or_exit};
-use attnlab::attention::streaming::Exp;
-use attnlab::dynamics::{Attention, Form, Prompts, Recipe, Weights, order, train};
+use attnlab::dynamics::{Attention, Form, Precision, Prompts, Recipe, Weights, order, train};
 use attnlab::npy;
 use attnlab::papers::denoising::prompts::{Denoising, Dimension, Family, Prompt};
 use attnlab::rng::Streams;
@@ -89,7 +88,7 @@ impl Case {
     }
 
     /// Seconds and final losses of every seed, one after the other.
-    fn run<T: Exp>(&self, attention: Attention, seeds: u64) -> (f64, Vec<[f64; 2]>) {
+    fn run<T: Precision>(&self, attention: Attention, seeds: u64) -> (f64, Vec<[f64; 2]>) {
         let start = Instant::now();
         let pack = |prompts: &Vec<Prompt>| -> Prompts<T> {
             let draw = |i: u64| Ok(prompts[i as usize].clone());
@@ -151,7 +150,7 @@ fn spread(mut values: Vec<f64>) -> (f64, f64, f64) {
     (values[0], values[values.len() / 2], values[values.len() - 1])
 }
 
-fn times<T: Exp>(cases: &[Case], size: &Size) -> Map<String, Value> {
+fn times<T: Precision>(cases: &[Case], size: &Size) -> Map<String, Value> {
     let mut results = Map::new();
     for case in cases {
         for attention in Attention::ALL {
@@ -169,7 +168,7 @@ fn times<T: Exp>(cases: &[Case], size: &Size) -> Map<String, Value> {
     results
 }
 
-fn print<T: Exp>(cases: &[Case], size: &Size) {
+fn print<T: Precision>(cases: &[Case], size: &Size) {
     println!("{}, {} seeds per case:", T::NAME, size.seeds);
     let mut total = vec![0.0; size.rounds];
     for (name, value) in times::<T>(cases, size) {

@@ -45,7 +45,7 @@ use std::path::{Path, PathBuf};
 pub fn write_all(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>> {
     let advice = "Choose a folder that you may write with --out";
     std::fs::create_dir_all(dir).map_err(|e| Error::io(dir, e, advice))?;
-    let drawn: Vec<Result<Vec<(String, Vec<u8>)>>> = figures.par_iter().map(files_of).collect();
+    let drawn: Vec<Result<Files>> = figures.par_iter().map(files_of).collect();
     let mut written = vec![];
     for files in drawn {
         for (name, bytes) in files? {
@@ -57,8 +57,11 @@ pub fn write_all(figures: &[Figure], dir: &Path) -> Result<Vec<PathBuf>> {
     Ok(written)
 }
 
-/// Draws the files of a figure: their names and contents.
-fn files_of(figure: &Figure) -> Result<Vec<(String, Vec<u8>)>> {
+/// Names and contents of files.
+type Files = Vec<(String, Vec<u8>)>;
+
+/// Draws the files of a figure.
+fn files_of(figure: &Figure) -> Result<Files> {
     let drawn = svg(figure)?;
     let tree = pdf::tree(&drawn)?;
     let (pdf, png) = rayon::join(|| pdf::pdf_of(&tree), || draw::png_of(&tree));

@@ -73,7 +73,7 @@ impl<T: Real> AttentionPass<T> {
                 let weights = &self.weights[i];
                 for (mut column, a) in scores.columns_mut().into_iter().zip(weights.columns()) {
                     let mean = column.dot(&a);
-                    column.iter_mut().zip(a).for_each(|(g, a)| *g = *a * (*g - mean));
+                    column.zip_mut_with(&a, |g, a| *g = *a * (*g - mean));
                 }
                 let query = multiply(scale, self.key.slice(columns), scores.view());
                 let key = multiply(scale, self.query.slice(columns), scores.t());

@@ -90,11 +90,7 @@ impl<T: Real> BlockPass<T> {
             units *= hidden;
         }
         if !self.linear {
-            units.zip_mut_with(&self.hidden, |g, u| {
-                if *u <= T::zero() {
-                    *g = T::zero();
-                }
-            });
+            units.zip_mut_with(&self.hidden, |g, u| *g = if *u <= T::zero() { T::zero() } else { *g });
         }
         let mut middle = sum;
         let (input, units) = (self.norm1.output.view(), units.view());

@@ -2,7 +2,7 @@
 
 use super::layout::LinearSlots;
 use attnlab_core::linalg::{Real, Threads, gemm};
-use ndarray::{Array2, ArrayView2, ShapeBuilder};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut1, ShapeBuilder};
 
 /// Computes W X + b for X (in, T): (out, T).
 pub fn forward<T: Real>(slots: LinearSlots, flat: &[T], x: ArrayView2<T>) -> Array2<T> {
@@ -10,7 +10,8 @@ pub fn forward<T: Real>(slots: LinearSlots, flat: &[T], x: ArrayView2<T>) -> Arr
     let mut y = Array2::zeros((weight.nrows(), x.ncols()).f());
     gemm(T::one(), weight, x, false, y.view_mut(), Threads::All);
     if let Some(bias) = slots.bias {
-        y += &bias.of(flat);
+        let bias = ArrayView1::from(bias.slice(flat));
+        y.columns_mut().into_iter().for_each(|mut column| column += &bias);
     }
     y
 }
@@ -40,10 +41,8 @@ pub fn backward_into<T: Real>(
     let (one, threads) = (T::one(), Threads::All);
     gemm(one, upstream, x.t(), true, slots.weight.of_mut(gradient), threads);
     if let Some(bias) = slots.bias {
-        let db = bias.slice_mut(gradient);
-        for column in upstream.columns() {
-            db.iter_mut().zip(column).for_each(|(sum, g)| *sum += *g);
-        }
+        let mut sum = ArrayViewMut1::from(bias.slice_mut(gradient));
+        upstream.columns().into_iter().for_each(|column| sum += &column);
     }
     gemm(one, slots.weight.of(flat).t(), upstream, true, dx.view_mut(), threads);
 }

@@ -48,7 +48,7 @@ use attnlab_core::linalg::Real;
 use attnlab_core::rng::Streams;
 use attnlab_lab::run::memory;
 use block::BlockPass;
-use ndarray::{Array2, ArrayView2, ShapeBuilder};
+use ndarray::{Array2, ArrayView2, ShapeBuilder, s};
 use serde::{Deserialize, Serialize};
 
 /// Sizes and parts of a network.
@@ -290,12 +290,12 @@ impl<T: Real> Network<T> {
             column.mapv_inplace(|x| x * scale);
         }
         if self.architecture.positions {
+            let longest = batch.spans.iter().map(|span| span.end - span.start).max().unwrap_or(0);
+            let code = |(i, place)| T::of_f64(position(i, place, d));
+            let codes = Array2::from_shape_fn((d, longest).f(), code);
             for span in &batch.spans {
-                for (place, t) in (span.start..span.end).enumerate() {
-                    for i in 0..d {
-                        states[[i, t]] += T::of_f64(position(i, place, d));
-                    }
-                }
+                let mut states = states.slice_mut(s![.., span.start..span.end]);
+                states += &codes.slice(s![.., ..span.end - span.start]);
             }
         }
         states
