@@ -4,6 +4,7 @@
 //! multiply-add, and sums run in a fixed number of lanes, so neither the compiler's choice of
 //! instructions nor the machine's vector width can change a result.
 
+use super::kernels::dot_f64;
 use super::layer::Streamed;
 use super::pass::Streaming;
 use super::problem::Problem;
@@ -33,6 +34,9 @@ pub trait Exp: Real {
 
     /// Runs a pass in this precision.
     fn attend(pass: &dyn Streaming, head: &Problem<Self>) -> Streamed<Self>;
+
+    /// Computes Σ_i a_i b_i in f64, in a fixed number of lanes. For `f32` data every product is exact.
+    fn dot_f64(a: &[Self], b: &[f64]) -> f64;
 }
 
 /// Both types share the scheme: n = round(x / ln 2), f = x - n ln 2 with ln 2 in two parts,
@@ -60,6 +64,10 @@ macro_rules! exp {
 
             fn attend(pass: &dyn Streaming, head: &Problem<$t>) -> Streamed<$t> {
                 pass.$attend(head)
+            }
+
+            fn dot_f64(a: &[$t], b: &[f64]) -> f64 {
+                dot_f64(a, b)
             }
         }
     };

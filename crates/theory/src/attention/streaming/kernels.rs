@@ -122,7 +122,7 @@ pub(super) fn scale<T: Real>(x: &mut [T], factor: T) {
     );
 }
 
-/// Computes Σ_i a_i b_i in f64, in a fixed number of lanes. For `f32` data every product is exact.
+/// [`Exp::dot_f64`].
 pub(super) fn dot_f64<T: Real>(a: &[T], b: &[f64]) -> f64 {
     at_full_width(
         #[inline(always)]

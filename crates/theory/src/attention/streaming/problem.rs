@@ -1,7 +1,7 @@
 //! One head's attention: keys, queries, values, the mask, and the error bounds of computed scores.
 
 use super::exp::Exp;
-use super::kernels::{dot_f64, scale};
+use super::kernels::scale;
 use super::layer::Streamed;
 use super::rules::TileRule;
 use super::tiles::{Blocks, for_each_tile};
@@ -240,7 +240,7 @@ impl<'a, T: Exp> Problem<'a, T> {
     /// Computes s_ij of the given data in f64, always in the same order of summation, so that equal keys
     /// have equal scores.
     pub fn score_f64(&self, i: usize, query: &[f64]) -> f64 {
-        self.keys().column(i).as_slice().map_or(f64::NAN, |key| dot_f64(key, query))
+        self.keys().column(i).as_slice().map_or(f64::NAN, |key| T::dot_f64(key, query))
     }
 
     /// Computes out += V_I W for the keys I and their weights W (|I|, columns of `out`), column-major.
