@@ -65,7 +65,7 @@ const REPRODUCED: &str = "ATTNLAB_REPRODUCED";
 
 /// The README's estimates are, up to rounding, those of a run of `attnlab reproduce` with its default seed.
 #[test]
-#[ignore = "needs a run of every claim: ATTNLAB_REPRODUCED=runs/reproduce"]
+#[ignore = "needs a run of every claim: ATTNLAB_REPRODUCED=$PWD/runs/reproduce"]
 fn the_readme_has_the_estimates_of_a_run() {
     let folder = std::env::var_os(REPRODUCED);
     let folder = folder.unwrap_or_else(|| panic!("{REPRODUCED}: must name the folder of a run"));
