@@ -11,7 +11,8 @@ cp "$here/../../Cargo.lock" "$here/Cargo.lock"
 commands=$(sed -n '/^```sh$/,/^```$/{/^```/d;p}' "$here/README.md")
 # cargo on this package, wherever we are; `set -x` shows each command.
 cargo() {
-    command cargo "$1" --quiet --config "$here/../../.cargo/config.toml" --manifest-path "$here/Cargo.toml" "${@:2}"
+    command cargo "$1" --quiet --config "$here/../../.cargo/config.toml" --config "$here/../../.ci/strangers.toml" \
+        --manifest-path "$here/Cargo.toml" "${@:2}"
 }
 cp "$here/map.toml" "$out"
 cd "$out"
