@@ -131,7 +131,7 @@ fn mixtures_of_the_size_of_a_networks_heads_are_not_refused() {
 
 /// MiniLM and SmolLM2.
 #[test]
-#[ignore = "a minute or two: .ci/full --only budgets"]
+#[ignore = "six minutes: .ci/full --only budgets"]
 fn mixtures_of_the_size_of_larger_networks_heads_are_not_refused() {
     [([12, 32, 768], 4), ([12, 32, 768], 16), ([9, 64, 1020], 4)].into_iter().for_each(of_heads_is_not_refused);
 }
