@@ -13,7 +13,7 @@ fn every_verdict_is_that_of_the_sheet() {
 
 /// With power .99, all but two of these seeds give the verdict with probability .997 or more.
 #[test]
-#[ignore = "half a minute: .ci/full --only budgets"]
+#[ignore = "42 checks: .ci/full --only budgets"]
 fn default_budgets_suffice() {
     let catalogue = catalogue();
     for (id, seeds) in [("denoise.a23_corrected", 30), ("denoise.softmax_any_beta", 12)] {
