@@ -35,7 +35,17 @@ pub trait Exp: Real {
     /// Runs a pass in this precision.
     fn attend(pass: &dyn Streaming, head: &Problem<Self>) -> Streamed<Self>;
 
-    /// Computes Σ_i a_i b_i in f64, in a fixed number of lanes. For `f32` data every product is exact.
+    /// Computes Σ_i a_i b_i in f64, in a fixed number of lanes.
+    ///
+    /// # Panics
+    /// When the lengths differ.
+    ///
+    /// ```
+    /// use attnlab_theory::attention::streaming::Exp;
+    /// // In f32 the first product would be rounded to 1 + 2⁻¹¹, and the sum to 2⁻¹¹.
+    /// let a = [1.0 + 2.0_f32.powi(-12), 1.0];
+    /// assert_eq!(f32::dot_f64(&a, &[f64::from(a[0]), -1.0]), 2.0_f64.powi(-11) + 2.0_f64.powi(-24));
+    /// ```
     fn dot_f64(a: &[Self], b: &[f64]) -> f64;
 }
 

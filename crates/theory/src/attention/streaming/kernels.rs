@@ -124,6 +124,7 @@ pub(super) fn scale<T: Real>(x: &mut [T], factor: T) {
 
 /// [`Exp::dot_f64`].
 pub(super) fn dot_f64<T: Real>(a: &[T], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len(), "lengths of the two vectors");
     at_full_width(
         #[inline(always)]
         || {
