@@ -7,11 +7,10 @@ use crate::common::{CATALOGUE, claims, root};
 use crate::rounding::same;
 use attnlab::claim::{Claim, VerdictKind, docs};
 use attnlab::format;
-use attnlab::report::{Found, latest, restore};
-use attnlab::run::{CheckOptions, Silent, check, store};
+use attnlab::run::{CheckOptions, Silent, check};
+use attnlab::sheet_test::reproduced;
 use attnlab::stats::Estimate;
 use std::collections::HashMap;
-use std::path::Path;
 
 const ADVICE: &str = "write it anew with ATTNLAB_BLESS=1 cargo test --test suite docs";
 
@@ -60,23 +59,12 @@ fn the_readme_has_the_claims_of_the_catalogue() {
     assert!(rows > 30, "{rows}");
 }
 
-/// Variable with the folder of a run of `attnlab reproduce`.
-const REPRODUCED: &str = "ATTNLAB_REPRODUCED";
-
 /// The README's estimates are, up to rounding, those of a run of `attnlab reproduce` with its default seed.
 #[test]
 #[ignore = "needs a run of every claim: ATTNLAB_REPRODUCED=$PWD/runs/reproduce"]
 fn the_readme_has_the_estimates_of_a_run() {
-    let folder = std::env::var_os(REPRODUCED);
-    let folder = folder.unwrap_or_else(|| panic!("{REPRODUCED}: must name the folder of a run"));
-    let mut estimates = HashMap::new();
-    for row in latest(&store::read(Path::new(&folder)).unwrap().rows) {
-        // What cannot be restored is missing below.
-        if let Ok(Found::Claim(checked)) = restore(row, &CATALOGUE) {
-            assert_eq!(checked.report.seed, 0, "the tables are those of seed 0");
-            estimates.insert(checked.report.claim, three_digits(&checked.report.estimate));
-        }
-    }
+    let estimates: HashMap<_, _> =
+        reproduced(&CATALOGUE).into_iter().map(|report| (report.claim, three_digits(&report.estimate))).collect();
     let stored = readme();
     let of_run = with_tables(&stored, &|claim, printed| {
         let computed = estimates.get(&claim.sheet().id).map_or("no estimate", String::as_str);
@@ -84,7 +72,7 @@ fn the_readme_has_the_estimates_of_a_run() {
         current.to_string()
     });
     let stale: Vec<_> = stored.lines().zip(of_run.lines()).filter(|(stored, run)| stored != run).collect();
-    assert!(stale.is_empty(), "README.md and {}: {stale:#?}", folder.display());
+    assert!(stale.is_empty(), "README.md and the run: {stale:#?}");
 }
 
 fn readme() -> String {

@@ -19,8 +19,9 @@ use crate::catalogue::{Catalogue, Room};
 use crate::claim::{CheckedAt, Claim, Outcome, Params, Sheet, Witness};
 use crate::experiment::{self, Experiment, RunOptions};
 use crate::figure::{self, Figure};
+use crate::report::{Found, latest, restore};
 use crate::run::check::outcomes;
-use crate::run::{CheckOptions, CheckReport, MutantReport, Row, Silent, check, mutant, mutants};
+use crate::run::{CheckOptions, CheckReport, MutantReport, Row, Silent, check, mutant, mutants, store};
 use rayon::ThreadPoolBuilder;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -221,6 +222,27 @@ fn contains(whole: &Value, part: &Value, tolerance: f64) -> bool {
     }
 }
 
+/// Returns the verdicts on the claims of `catalogue` in a run of `attnlab reproduce`, whose folder the environment
+/// variable `ATTNLAB_REPRODUCED` names: for tests, ignored without such a run, that hold printed estimates to it. A
+/// verdict of another version, which cannot be read, is left out.
+///
+/// # Panics
+/// When the variable is not set, the folder holds no rows that can be read, or its seed is not 0.
+pub fn reproduced(catalogue: &Catalogue) -> Vec<CheckReport> {
+    let folder = std::env::var_os("ATTNLAB_REPRODUCED").expect("ATTNLAB_REPRODUCED must name the folder of a run");
+    reports_in(Path::new(&folder), catalogue)
+}
+
+fn reports_in(folder: &Path, catalogue: &Catalogue) -> Vec<CheckReport> {
+    let rows = store::read(folder).unwrap_or_else(|error| panic!("{error}")).rows;
+    let reports = latest(&rows).into_iter().filter_map(|row| match restore(row, catalogue) {
+        Ok(Found::Claim(checked)) => Some(checked.report),
+        _ => None,
+    });
+    let of_seed_0 = |report: &CheckReport| assert_eq!(report.seed, 0, "{}: printed is seed 0", folder.display());
+    reports.inspect(of_seed_0).collect()
+}
+
 /// Returns a number of a witness; `path` is a key, or keys and positions such as `energies/0/L`.
 ///
 /// # Panics
@@ -311,6 +333,7 @@ fn contains_whole(text: &str, phrase: &str) -> bool {
 mod tests {
     use super::*;
     use crate::claim::VerdictKind::Vacuous;
+    use crate::reproduce::{Options, reproduce};
 
     #[test]
     fn numbers_are_found_whole() {
@@ -355,6 +378,28 @@ mod tests {
         assert!(with(&|setting| setting.expected = Vacuous).starts_with(&named));
         assert!(with(&|setting| setting.entries = vec![(json!({"trials": 0}), 0.5)]).starts_with(&named));
         assert!(with(&|setting| setting.set = object(json!({"heds": 1}))).contains("did you mean heads?"));
+    }
+
+    /// The reports of a run of the coin under this seed.
+    fn reproduced_with(seed: u64) -> Vec<CheckReport> {
+        let (folder, SheetTest { catalogue }) = (tempfile::tempdir().unwrap(), coin());
+        let options = Options { out: folder.path().into(), seed, ..Options::default() };
+        reproduce(&catalogue, &options, &Silent, &mut |_| Ok(())).unwrap();
+        reports_in(folder.path(), &catalogue)
+    }
+
+    #[test]
+    fn the_reports_of_a_run_are_those_of_the_checks() {
+        let reports = reproduced_with(0);
+        assert_eq!(reports.len(), 1);
+        let checked = coin().claim("toy.fair").check(json!({}), None);
+        assert_eq!((reports[0].estimate, &reports[0].witness), (checked.estimate, &checked.witness));
+    }
+
+    #[test]
+    #[should_panic(expected = "printed is seed 0")]
+    fn a_run_of_another_seed_is_refused() {
+        reproduced_with(1);
     }
 
     #[test]

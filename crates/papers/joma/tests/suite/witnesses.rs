@@ -4,13 +4,10 @@ use crate::{catalogue, claim};
 use attnlab_joma::dynamics::Salient;
 use attnlab_joma::theory::convergence::{lambda, log_inverse_gap, remainder};
 use attnlab_joma::theory::{CriticalPoint, Isotropic, Radial, critical};
-use attnlab_lab::report::{Found, latest, restore};
-use attnlab_lab::run::store;
-use attnlab_lab::sheet_test::{estimate, number, numbers};
+use attnlab_lab::sheet_test::{estimate, number, numbers, reproduced};
 use attnlab_theory::dynamics::flow::{Flow, Method, Watch};
 use attnlab_theory::measure::softmax_entropy;
 use serde_json::json;
-use std::path::Path;
 
 const RELU: (f64, f64) = (0.0, 1.0);
 
@@ -148,16 +145,12 @@ fn assert_trained(id: &str, phrase: &str, computed: &[f64]) {
 #[test]
 #[ignore = "needs a run of every claim: ATTNLAB_REPRODUCED=$PWD/runs/reproduce"]
 fn what_training_adds_to_table_1_has_the_estimates_of_a_run() {
-    let folder = std::env::var_os("ATTNLAB_REPRODUCED").expect("ATTNLAB_REPRODUCED names the folder of a run");
-    let rows = store::read(Path::new(&folder)).unwrap().rows;
+    let reports = reproduced(&catalogue());
     for (id, phrase) in
         [("joma.table1_gain", "0.090 [0.052, 0.128]"), ("joma.table1_excess", "-0.056 [-0.083, -0.029]")]
     {
-        let found = latest(&rows).into_iter().find_map(|row| match restore(row, &catalogue()) {
-            Ok(Found::Claim(checked)) if checked.report.claim == id => Some(checked.report.estimate),
-            _ => None,
-        });
-        let e = found.unwrap_or_else(|| panic!("the run has no verdict of {id}"));
+        let report = reports.iter().find(|report| report.claim == id);
+        let e = report.unwrap_or_else(|| panic!("the run has no verdict of {id}")).estimate;
         assert_trained(id, phrase, &[e.value, e.low, e.high]);
     }
 }
