@@ -4,6 +4,7 @@ use super::{Claim, Judgement, Outcome, Params, Promise, Verdict, VerdictKind};
 use attnlab_core::error::Result;
 use attnlab_core::format::number;
 use attnlab_core::stats::Estimate;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Informative trials without which no claim is supported, unless its own default is fewer: with 8 that hold,
@@ -57,10 +58,11 @@ pub struct Evidence {
 /// # Errors
 /// As [`Claim::judge`], numerical failures aside, which give the verdict failed.
 pub fn weigh(claim: &dyn Claim, params: &Params, outcomes: &[Outcome], level: f64) -> Result<Evidence> {
+    let informative = informative(outcomes);
     let judge = |outcomes: &[Outcome]| claim.judge(params, outcomes, level);
-    let mut evidence = weigh_with(claim, params, outcomes, &judge)?;
+    let mut evidence = weigh_informative(claim, params, outcomes, &informative, &judge)?;
     if evidence.informative > 0 {
-        evidence.p_value = p_value(claim, params, &evidence.judgement, &informative(outcomes), level)?;
+        evidence.p_value = p_value(claim, params, &evidence.judgement, &informative, level)?;
     }
     Ok(evidence)
 }
@@ -75,7 +77,17 @@ pub fn weigh_with(
     outcomes: &[Outcome],
     judge: &dyn Fn(&[Outcome]) -> Result<Judgement>,
 ) -> Result<Evidence> {
-    let informative = informative(outcomes);
+    weigh_informative(claim, params, outcomes, &informative(outcomes), judge)
+}
+
+/// [`weigh_with`], given the informative ones of the outcomes too.
+fn weigh_informative(
+    claim: &dyn Claim,
+    params: &Params,
+    outcomes: &[Outcome],
+    informative: &[Outcome],
+    judge: &dyn Fn(&[Outcome]) -> Result<Judgement>,
+) -> Result<Evidence> {
     let (mut reasons, mut broken) = (BTreeMap::new(), None);
     for outcome in outcomes {
         if let Outcome::Uninformative { reason, numerical, .. } = outcome {
@@ -84,7 +96,7 @@ pub fn weigh_with(
         }
     }
     let trials = informative.len() as u64;
-    let judged = if informative.is_empty() { Ok(undecided()) } else { judge(&informative) };
+    let judged = if informative.is_empty() { Ok(undecided()) } else { judge(informative) };
     let mut judgement = match judged {
         Err(e) if e.is_numerical() => Judgement { verdict: Verdict::Failed { why: e.to_string() }, ..undecided() },
         // One value has no interval.
@@ -110,8 +122,11 @@ pub fn weigh_with(
     Ok(Evidence { judgement, informative: trials, uninformative: reasons, p_value: None })
 }
 
-/// Returns the informative outcomes, in their order.
-fn informative(outcomes: &[Outcome]) -> Vec<Outcome> {
+/// Returns the informative outcomes, in their order; a copy only where there are others.
+fn informative(outcomes: &[Outcome]) -> Cow<'_, [Outcome]> {
+    if outcomes.iter().all(Outcome::is_informative) {
+        return outcomes.into();
+    }
     outcomes.iter().filter(|o| o.is_informative()).cloned().collect()
 }
 

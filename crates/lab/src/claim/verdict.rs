@@ -253,20 +253,15 @@ fn rate_alpha(rate: f64, judgement: &Judgement, trials: u64, supported: bool) ->
     Ok((2.0 * tail).min(1.0))
 }
 
-/// Counts the failed trials and returns them with the interval of the success probability and the witness
-/// of the first failure.
-fn tally(outcomes: &[Outcome], interval: Interval) -> Result<(u64, Estimate, Witness)> {
-    let trials = outcomes.len() as u64;
-    let failed = |o: &&Outcome| o.holds() != Some(true);
-    let failures = outcomes.iter().filter(failed).count() as u64;
-    Ok((failures, interval(trials - failures, trials)?, worst(outcomes.iter().filter(failed))))
+fn failed(outcome: &&Outcome) -> bool {
+    outcome.holds() != Some(true)
 }
 
-/// Returns the witness of the gap that is farthest over its line, with the distance; that of the first outcome
-/// where none is a gap.
-fn worst<'a>(failing: impl Iterator<Item = &'a Outcome>) -> Witness {
+/// Returns the witness of the failed gap that is farthest over its line, with the distance; that of the first failed
+/// outcome where none is a gap.
+fn worst(outcomes: &[Outcome]) -> Witness {
     let mut farthest: Option<(&Outcome, f64)> = None;
-    for outcome in failing {
+    for outcome in outcomes.iter().filter(failed) {
         let excess = outcome.excess().unwrap_or(f64::NEG_INFINITY);
         if farthest.is_none_or(|(_, most)| excess > most) {
             farthest = Some((outcome, excess));
@@ -288,17 +283,20 @@ fn judge_share(
     outcomes: &[Outcome],
     interval: Interval,
 ) -> Result<Judgement> {
-    let (failures, sampled, mut witness) = tally(outcomes, interval)?;
+    let trials = outcomes.len() as u64;
+    let failures = outcomes.iter().filter(failed).count() as u64;
+    let sampled = interval(trials - failures, trials)?;
     let with = |verdict, estimate| Ok(Judgement { verdict, estimate, failures });
     let Some(rate) = promise.failure_rate() else {
-        return with(if failures > 0 { Verdict::Refuted { witness } } else { Verdict::Supported }, sampled);
+        let refuted = || Verdict::Refuted { witness: worst(outcomes) };
+        return with(if failures > 0 { refuted() } else { Verdict::Supported }, sampled);
     };
     if rate >= 1.0 {
         let why = format!("it promises a probability of at least {:.3}", 1.0 - rate);
         return with(Verdict::Vacuous { why }, sampled);
     }
     if sampled.high < 1.0 - rate {
-        return with(Verdict::Refuted { witness }, sampled);
+        return with(Verdict::Refuted { witness: worst(outcomes) }, sampled);
     }
     if let Some(failure) = computed.map(|c| c.failure) {
         let more = sampled.high < 1.0 - failure.high;
@@ -310,6 +308,7 @@ fn judge_share(
             _ if more || fewer => return with(Verdict::Inconclusive { trials_needed: None }, sampled),
             Some(VerdictKind::Supported) => return with(Verdict::Supported, exact),
             Some(VerdictKind::Refuted) => {
+                let mut witness = worst(outcomes);
                 witness.insert("failure_probability_at_least".into(), failure.low.into());
                 witness.insert("promised_at_most".into(), rate.into());
                 return with(Verdict::Refuted { witness }, exact);
