@@ -18,6 +18,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/train", &["core", "theory", "lab", "images", "gpu"]),
 ];
 
+/// Crates that the default build has not, or not with what their suites test.
+const BEHIND_FEATURES: &[&str] = &["gpu", "train"];
+
 const BELOW_ROOMS: &[&str] = &["core", "theory", "lab", "networks", "images", "gpu", "train"];
 
 /// Per crate, its modules from below to above: a module may use those before it and itself. What is not
@@ -168,6 +171,27 @@ fn crates_that_sum_in_lanes_are_optimised_for_it() {
         if let Some(path) = summing.filter(|_| !profile.contains(&level)) {
             panic!("{} sums in lanes: write{level}\nin .cargo/config.toml", path.display());
         }
+    }
+}
+
+/// Compiled in the package of a crate that is optimised, its suite would be too: that takes longer than it runs.
+#[test]
+fn suites_of_optimised_crates_are_tests_of_this_package() {
+    let manifest = |folder: &Path| fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+    let (profile, own) = (fs::read_to_string(root().join(".cargo/config.toml")).unwrap(), manifest(root()));
+    for folder in CRATES.iter().map(|(folder, _)| root().join(folder)).chain(rooms()) {
+        let name = folder.file_name().unwrap().to_string_lossy();
+        let suite = folder.strip_prefix(root()).unwrap().join("tests/suite/main.rs");
+        let optimised = !profile.contains(&format!("\nattnlab-{name} = {{ opt-level = 0 }}"));
+        if !optimised || BEHIND_FEATURES.contains(&&*name) || !root().join(&suite).exists() {
+            continue;
+        }
+        assert!(
+            own.contains(&format!("\npath = \"{}\"", suite.display())),
+            "{}: name it under [[test]] in the Cargo.toml at the root",
+            suite.display()
+        );
+        assert!(manifest(&folder).contains("\nautotests = false"), "{name}: its suite is compiled twice");
     }
 }
 

@@ -224,10 +224,10 @@ fn contains(whole: &Value, part: &Value, tolerance: f64) -> bool {
 
 /// Returns the verdicts on the claims of `catalogue` in a run of `attnlab reproduce`, whose folder the environment
 /// variable `ATTNLAB_REPRODUCED` names: for tests, ignored without such a run, that hold printed estimates to it. A
-/// verdict of another version, which cannot be read, is left out.
+/// verdict of another version, which cannot be read, is left out, so that a test must look for each claim that it holds.
 ///
 /// # Panics
-/// When the variable is not set, the folder holds no rows that can be read, or its seed is not 0.
+/// When the variable is not set, the folder holds no run that can be read, or its seed is not 0.
 pub fn reproduced(catalogue: &Catalogue) -> Vec<CheckReport> {
     let folder = std::env::var_os("ATTNLAB_REPRODUCED").expect("ATTNLAB_REPRODUCED must name the folder of a run");
     reports_in(Path::new(&folder), catalogue)

@@ -59,7 +59,7 @@ fn pool(threads: usize) -> rayon::ThreadPool {
 }
 
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/images/tests/data").join(name)
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

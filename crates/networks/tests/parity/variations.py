@@ -5,7 +5,7 @@
 
 The reference is Hugging Face's transformers. `networks/NAME` has the network as a user would have it, and
 `expected/NAME.safetensors` the hidden states, attention weights and logits. Of a variation that is to be refused only
-the settings are written. `cargo test -p attnlab-networks variation` then compares every line, so one line in the table
+the settings are written. `cargo test --test networks variation` then compares every line, so one line in the table
 adds a variation.
 
 Members of a line:

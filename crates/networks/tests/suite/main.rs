@@ -3,10 +3,8 @@
 mod parity;
 mod public;
 mod quantised;
-#[cfg(feature = "tokenizers")]
 mod real;
 mod refusals;
-#[cfg(feature = "tokenizers")]
 mod texts;
 mod variations;
 

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 pub const TOLERANCE: f32 = 1e-5;
 
 pub fn data(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("crates/networks/tests/data").join(name)
 }
 
 fn expected(name: &str) -> Checkpoint {

@@ -232,7 +232,6 @@ proptest! {
         if let Ok(network) = Transformer::open(&path) {
             let _ = network.losses(&[1, 2, 3]);
         }
-        #[cfg(feature = "tokenizers")]
         let _ = attnlab_networks::Tokenizer::open(&path);
         let split = |number: u32| format!("llama-gguf-split-{number:05}-of-00003.gguf");
         let parts = variations::folder().join("networks/llama-gguf-split");

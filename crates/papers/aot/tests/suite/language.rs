@@ -45,7 +45,7 @@ fn the_papers_rows_are_at_their_sizes() {
     let entry = catalogue.experiment(Language::NAME).unwrap();
     let defaults = entry.configure(false, None, &toml::Table::new()).unwrap();
     assert_eq!(defaults.cells().unwrap().len(), 8);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = root.join("experiments/language_papers.toml");
     let set = "text = \"some.bin\"\nbackend = \"cpu\"".parse().unwrap();
     let papers = entry.configure(false, Some(&file), &set).unwrap();

@@ -34,7 +34,7 @@ fn catalogue() -> Catalogue {
 
 /// A file of `crates/networks/tests/data`.
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../networks/tests/data").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/networks/tests/data").join(name)
 }
 
 #[test]

@@ -14,10 +14,10 @@ macro_rules! files {
         concat!(
             "network = '",
             env!("CARGO_MANIFEST_DIR"),
-            "/../../networks/tests/data/llama.gguf'\n",
+            "/crates/networks/tests/data/llama.gguf'\n",
             "text = '",
             env!("CARGO_MANIFEST_DIR"),
-            "/../../networks/tests/data/passage.txt'"
+            "/crates/networks/tests/data/passage.txt'"
         )
     };
 }
@@ -114,7 +114,7 @@ fn residuals_stay_below_the_bound() {
 fn a_network_is_measured_at_every_place() {
     let rows = rows("cluster_network", concat!("trials = 2\nwindow = 24\nbetas = [2.0]\n", files!()));
     let of = |variant: &str| rows.iter().find(|row| row.word("variant").unwrap() == variant).unwrap();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../networks/tests/data/");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/networks/tests/data/");
     let network = Transformer::open(format!("{folder}llama.gguf").as_ref()).unwrap();
     let passage = text::read(format!("{folder}passage.txt").as_ref(), 1 << 20, "").unwrap();
     let windows =

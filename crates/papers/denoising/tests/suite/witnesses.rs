@@ -133,7 +133,7 @@ fn the_losses_of_figure_3() {
 
 /// Mean loss of a predictor after one step with its interval, from the figure's committed rows.
 fn landscape_loss(panel: &str, series: &str) -> [f64; 3] {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../plots/denoise_landscape_loss.csv");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("plots/denoise_landscape_loss.csv");
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let header = lines.next().unwrap();

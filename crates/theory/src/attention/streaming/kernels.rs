@@ -162,6 +162,12 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "lengths of the two vectors")]
+    fn products_of_different_lengths_are_refused() {
+        dot_f64(&[1.0_f32; 3], &[1.0; 2]);
+    }
+
+    #[test]
     fn counts_and_steps_agree_on_the_strict_inequality() {
         let mut scores = [1.0, 2.0, 3.0, 2.0, f64::NEG_INFINITY, 2.5];
         let (mut near, mut above) = ([0; 2], [0; 2]);

@@ -239,6 +239,9 @@ impl<'a, T: Exp> Problem<'a, T> {
 
     /// Computes s_ij of the given data in f64, always in the same order of summation, so that equal keys
     /// have equal scores.
+    ///
+    /// # Panics
+    /// When `query` has another length than a key.
     pub fn score_f64(&self, i: usize, query: &[f64]) -> f64 {
         self.keys().column(i).as_slice().map_or(f64::NAN, |key| T::dot_f64(key, query))
     }
