@@ -1,7 +1,7 @@
 //! Calibration of the rules that join trials with a closed form, of trials that see a part of a statement, and of
 //! cells whose number of trials a stopping rule chose.
 
-use super::{LEVEL, assert_rate, events, rng, weighed};
+use super::{Bound, LEVEL, assert_rate, events, rng, weighed};
 use crate::common::{Statement, statement};
 use attnlab_core::bracket::Bracket;
 use attnlab_core::stats::{Sequence, binomial};
@@ -25,13 +25,11 @@ fn computed(rate: f64, trials: u64, low: f64, high: f64) -> Statement {
     Statement { computed: Some(Computed { failure, how }), ..statement(Promise::FailsAtMost(rate), trials) }
 }
 
-/// Share of the runs in which a claim whose trials fail with probability `fails` gets a verdict for which `wrong`
-/// holds: at most `bound`.
-fn assert_verdicts(name: &str, claim: &Statement, fails: f64, bound: f64, wrong: impl Fn(VerdictKind) -> bool + Sync) {
+/// Shares of the verdicts on a claim whose trials fail with probability `fails`.
+fn assert_verdicts(name: &str, claim: &Statement, fails: f64, bounds: &[Bound]) {
     let name = format!("{name}, {fails} of {} fail", claim.trials);
-    assert_rate(&name, bound, RUNS, |run| {
-        wrong(weighed(claim, &events(claim.trials, fails, &mut rng(&name, run))).kind)
-    });
+    let draw = |run| events(claim.trials, fails, &mut rng(&name, run));
+    super::assert_verdicts(&name, claim, RUNS, draw, bounds);
 }
 
 /// A bracket that reaches both sides of the promise leaves the decision to the trials, with the level of the trials
@@ -41,9 +39,8 @@ fn a_bracket_that_does_not_decide_keeps_the_level() {
     for (n, rate) in [(40, 0.2), (200, 0.1), (200, 0.5)] {
         for width in [0.2, 0.9] {
             let claim = computed(rate, n, rate * (1.0 - width), rate * (1.0 + width));
-            for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
-                assert_verdicts("undecided bracket", &claim, rate, HALF, |k| k == kind);
-            }
+            let each: [Bound; 2] = [(HALF, &|k| k == VerdictKind::Supported), (HALF, &|k| k == VerdictKind::Refuted)];
+            assert_verdicts("undecided bracket", &claim, rate, &each);
         }
     }
 }
@@ -60,12 +57,12 @@ fn a_right_bracket_is_rarely_overruled() {
         (200, 0.1, 0.05, VerdictKind::Refuted),
     ] {
         let claim = computed(rate, n, fails, fails);
-        assert_verdicts("right bracket", &claim, fails, 2.0 * HALF, |k| k != right);
         let opposite = match right {
             VerdictKind::Supported => VerdictKind::Refuted,
             _ => VerdictKind::Supported,
         };
-        assert_verdicts("right bracket", &claim, fails, HALF, |k| k == opposite);
+        let bounds: [Bound; 2] = [(2.0 * HALF, &|k| k != right), (HALF, &|k| k == opposite)];
+        assert_verdicts("right bracket", &claim, fails, &bounds);
     }
 }
 
@@ -79,7 +76,7 @@ fn trials_uncover_a_wrong_bracket() {
         (40, 0.4, 0.6, (0.9, 1.0), VerdictKind::Refuted),
     ] {
         let claim = computed(rate, n, low, high);
-        assert_verdicts("wrong bracket", &claim, fails, 0.001, |k| k == wrong);
+        assert_verdicts("wrong bracket", &claim, fails, &[(0.001, &|k| k == wrong)]);
     }
 }
 
@@ -90,11 +87,11 @@ fn a_part_refutes_at_its_level_and_never_supports() {
     for (n, rate) in [(40, 0.2), (200, 0.1)] {
         let claim = Statement { partial: true, ..statement(Promise::FailsAtMost(rate), n) };
         for part in [0.0, 0.5 * rate, rate] {
-            assert_verdicts("part", &claim, part, HALF, |k| k == VerdictKind::Refuted);
-            assert_verdicts("part", &claim, part, 0.0, |k| k == VerdictKind::Supported);
+            let each: [Bound; 2] = [(HALF, &|k| k == VerdictKind::Refuted), (0.0, &|k| k == VerdictKind::Supported)];
+            assert_verdicts("part", &claim, part, &each);
         }
         // And they do refute where the part fails much more often.
-        assert_verdicts("part", &claim, 3.0 * rate, 0.01, |k| k != VerdictKind::Refuted);
+        assert_verdicts("part", &claim, 3.0 * rate, &[(0.01, &|k| k != VerdictKind::Refuted)]);
     }
 }
 
@@ -105,9 +102,9 @@ fn a_part_does_not_overrule_the_whole() {
     let whole = |rate, low, high| Statement { partial: true, ..computed(rate, 60, low, high) };
     for (claim, right) in [(whole(0.5, 0.3, 0.4), VerdictKind::Supported), (whole(0.2, 0.3, 0.4), VerdictKind::Refuted)]
     {
-        assert_verdicts("no failure of a part", &claim, 0.0, 0.0, |k| k != right);
+        assert_verdicts("no failure of a part", &claim, 0.0, &[(0.0, &|k| k != right)]);
         for part in [0.1, 0.4] {
-            assert_verdicts("part of the whole", &claim, part, HALF, |k| k != right);
+            assert_verdicts("part of the whole", &claim, part, &[(HALF, &|k| k != right)]);
         }
     }
 }

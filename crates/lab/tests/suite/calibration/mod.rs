@@ -58,17 +58,36 @@ fn values(n: u64, mean: f64, rng: &mut Generator) -> Vec<Outcome> {
 
 /// Requires that `wrong` happens in at most a share `bound` of the `runs`, up to chance.
 fn assert_rate(name: &str, bound: f64, runs: u64, wrong: impl Fn(u64) -> bool + Sync) {
-    let hits = (0..runs).into_par_iter().filter(|run| wrong(*run)).count() as u64;
-    let share = binomial(hits, runs, 1.0 - 2e-6).unwrap();
+    assert_count(name, bound, runs, (0..runs).into_par_iter().filter(|run| wrong(*run)).count());
+}
+
+fn assert_count(name: &str, bound: f64, runs: u64, hits: usize) {
+    let share = binomial(hits as u64, runs, 1.0 - 2e-6).unwrap();
     println!("{name}: {hits} of {runs}, {bound} allowed");
     assert!(share.low <= bound, "{name}: allowed {bound}, seen {share:?}");
 }
 
+/// A share of the verdicts, and which of them count.
+type Bound<'a> = (f64, &'a dyn Fn(VerdictKind) -> bool);
+
+/// Judges the outcomes of `draw` in so many runs, and requires of each share that it is at most its bound, up to chance.
+fn assert_verdicts(
+    name: &str,
+    claim: &Statement,
+    runs: u64,
+    draw: impl Fn(u64) -> Vec<Outcome> + Sync,
+    bounds: &[Bound],
+) {
+    let kinds: Vec<VerdictKind> = (0..runs).into_par_iter().map(|run| weighed(claim, &draw(run)).kind).collect();
+    for (bound, wrong) in bounds {
+        assert_count(name, *bound, runs, kinds.iter().filter(|kind| wrong(**kind)).count());
+    }
+}
+
 /// Requires each decision about the outcomes of `draw` in at most a share `bound` of the `runs`, up to chance.
 fn assert_each(name: &str, claim: &Statement, bound: f64, runs: u64, draw: impl Fn(u64) -> Vec<Outcome> + Sync) {
-    for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
-        assert_rate(name, bound, runs, |run| weighed(claim, &draw(run)).kind == kind);
-    }
+    let each: [Bound; 2] = [(bound, &|k| k == VerdictKind::Supported), (bound, &|k| k == VerdictKind::Refuted)];
+    assert_verdicts(name, claim, runs, draw, &each);
 }
 
 /// Each decision at the boundary of a promised probability has at most half of α: 4000 simulations each,
@@ -283,16 +302,15 @@ fn at_boundary(number: u64, run: u64) -> WeighedCheck {
 /// ones alone, as it once was, one stands in most families: the test would see it.
 #[test]
 fn some_unwarranted_verdict_stands_in_at_most_a_share_of_alpha() {
-    let families = 1000;
+    let of_run = |run: u64| -> Vec<WeighedCheck> { (0..100).map(|number| at_boundary(number, run)).collect() };
+    let families: Vec<_> = (0..1000).into_par_iter().map(of_run).collect();
     let alarms = |adjusted_for_open: bool| {
-        let stands = |run: &u64| {
-            let verdicts: Vec<WeighedCheck> = (0..100).map(|number| at_boundary(number, *run)).collect();
+        let stands = |verdicts: &&Vec<WeighedCheck>| {
             let counted = verdicts.iter().filter(|f| adjusted_for_open || f.decided());
             let p: Vec<f64> = counted.filter_map(|f| f.p_value).collect();
             holm(&p).iter().any(|p| *p <= 1.0 - LEVEL)
         };
-        let alarms = (0..families).into_par_iter().filter(stands).count() as u64;
-        binomial(alarms, families, 1.0 - 2e-6).unwrap()
+        binomial(families.iter().filter(stands).count() as u64, 1000, 1.0 - 2e-6).unwrap()
     };
     let (of_all_checks, decided) = (alarms(true), alarms(false));
     println!("over all checks {}, over decided ones {}", of_all_checks.value, decided.value);
