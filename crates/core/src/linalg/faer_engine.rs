@@ -1,4 +1,4 @@
-//! The default engine: faer, in pure Rust, on the memory of ndarray arrays.
+//! The default engine: faer, in pure Rust, on the memory of ndarray arrays. Its functions are those of the module above.
 
 use super::{Real, Threads, upper_halves};
 use crate::error::{Error, Result, require_shape};
@@ -39,12 +39,6 @@ fn owned<T: Real>(m: MatRef<'_, T>) -> Array2<T> {
     Array2::from_shape_fn((m.nrows(), m.ncols()).f(), |place| m[place])
 }
 
-/// Computes `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`.
-///
-/// Shapes: A (m, k), B (k, n), C (m, n). The result does not depend on the number of threads.
-///
-/// # Panics
-/// If the shapes do not fit, which is a defect of the caller rather than a wrong input.
 pub fn gemm<T: Real>(
     alpha: T,
     a: ArrayView2<T>,
@@ -69,12 +63,6 @@ pub fn gemm<T: Real>(
 #[cfg(not(target_family = "wasm"))]
 const SHARED: usize = 1 << 20;
 
-/// Computes the orthonormal factor Q (n, p) of the thin QR decomposition of A (n, p), with the sign of
-/// each column chosen so that R has a positive diagonal. For A of independent normals Q is then exactly
-/// Haar-distributed; without that choice of sign it is not.
-///
-/// # Errors
-/// If A has more columns than rows, or a rank below p.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     require_shape(a.ncols() <= a.nrows(), "matrix", a.dim(), "at least as many rows as columns")?;
     on_one_thread();
@@ -94,10 +82,6 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     Ok(q)
 }
 
-/// Computes the singular values of A, largest first.
-///
-/// # Errors
-/// If A contains NaN or the iteration does not converge.
 pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     on_one_thread();
     let values = view(&a).singular_values();
@@ -106,10 +90,6 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     Ok(values.into())
 }
 
-/// Computes eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only the lower triangle is read.
-///
-/// # Errors
-/// If A is not square, contains NaN, or the iteration does not converge.
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     on_one_thread();
     require_shape(a.nrows() == a.ncols(), "matrix", a.dim(), "as many rows as columns")?;

@@ -28,10 +28,6 @@ pub fn gemm<T: Real>(
     }
 }
 
-/// Computes the factor Q of the thin QR decomposition, as the default engine does.
-///
-/// # Errors
-/// If A has more columns than rows, or linearly dependent columns, or LAPACK fails.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     require_shape(a.ncols() <= a.nrows(), "matrix", a.dim(), "at least as many rows as columns")?;
     let (mut q, r) = a.to_owned().qr().map_err(failed)?;
@@ -46,19 +42,11 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     Ok(q)
 }
 
-/// Computes the singular values of A, as the default engine does.
-///
-/// # Errors
-/// If LAPACK reports a failure.
 pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     let (_, values, _) = a.to_owned().svd(false, false).map_err(failed)?;
     Ok(values)
 }
 
-/// Computes eigenvalues and eigenvectors of a symmetric matrix, as the default engine does.
-///
-/// # Errors
-/// If A is not square or LAPACK reports a failure.
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     require_shape(a.nrows() == a.ncols(), "matrix", a.dim(), "as many rows as columns")?;
     a.to_owned().eigh(UPLO::Lower).map_err(failed)

@@ -18,11 +18,12 @@ use faer_engine as engine;
 #[cfg(feature = "lapack")]
 use lapack_engine as engine;
 
-pub use engine::{ENGINE, gemm, qr_q, singular_values, symmetric_eigen};
+pub use engine::ENGINE;
 pub use haar::{coherent_bases, haar_basis, normal_matrix, orthonormal_bases, orthonormality_defect};
 pub use scalar::Real;
 
-use ndarray::{Array2, ArrayView2, ShapeBuilder};
+use crate::error::Result;
+use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
 
 /// Number of threads that a product may use. Results do not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,49 @@ pub enum Threads {
     One,
     /// Every thread of the current rayon pool.
     All,
+}
+
+/// Computes `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`.
+///
+/// Shapes: A (m, k), B (k, n), C (m, n). The result does not depend on the number of threads.
+///
+/// # Panics
+/// If the shapes do not fit, which is a defect of the caller rather than a wrong input.
+pub fn gemm<T: Real>(
+    alpha: T,
+    a: ArrayView2<T>,
+    b: ArrayView2<T>,
+    accumulate: bool,
+    c: ArrayViewMut2<T>,
+    threads: Threads,
+) {
+    T::gemm(alpha, a, b, accumulate, c, threads);
+}
+
+/// Computes the orthonormal factor Q (n, p) of the thin QR decomposition of A (n, p), with the sign of
+/// each column chosen so that R has a positive diagonal. For A of independent normals Q is then exactly
+/// Haar-distributed; without that choice of sign it is not.
+///
+/// # Errors
+/// If A has more columns than rows, or a rank below p.
+pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
+    T::qr_q(a)
+}
+
+/// Computes the singular values of A, largest first.
+///
+/// # Errors
+/// If A contains NaN or the iteration does not converge.
+pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
+    T::singular_values(a)
+}
+
+/// Computes eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only the lower triangle is read.
+///
+/// # Errors
+/// If A is not square, contains NaN, or the iteration does not converge.
+pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
+    T::symmetric_eigen(a)
 }
 
 /// Computes `A B` as a new column-major array.

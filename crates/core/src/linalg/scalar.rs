@@ -1,9 +1,11 @@
 //! The two floating-point types of the kernels.
 
 use ndarray::NdFloat;
+use operations::Operations;
+use std::iter::Sum;
 
 /// Floating-point type of the kernels: `f32` or `f64`.
-pub trait Real: NdFloat + faer_traits_bound::Bound + Default + Sum + Send + Sync + 'static {
+pub trait Real: NdFloat + Operations + Default + Sum + Send + Sync + 'static {
     /// Name of the type in rows and messages: "f32" or "f64".
     const NAME: &'static str;
     /// Distance from 1 to the next larger number.
@@ -14,16 +16,63 @@ pub trait Real: NdFloat + faer_traits_bound::Bound + Default + Sum + Send + Sync
     fn as_f64(self) -> f64;
 }
 
-use std::iter::Sum;
+/// What the engine does, for each type apart, so that this crate compiles it: generic functions are compiled in the crate that
+/// calls them, at its level, and all of faer's decompositions are generic. Kept out of the public interface of [`Real`].
+mod operations {
+    use super::super::{Threads, engine};
+    use crate::error::Result;
+    use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2};
 
-/// Operations that the engines require of a scalar, kept out of the public interface of [`Real`].
-mod faer_traits_bound {
     #[cfg(not(feature = "lapack"))]
     pub trait Bound: faer::traits::RealField {}
     #[cfg(feature = "lapack")]
     pub trait Bound: faer::traits::RealField + ndarray_linalg::Scalar<Real = Self> + ndarray_linalg::Lapack {}
-    impl Bound for f32 {}
-    impl Bound for f64 {}
+
+    pub trait Operations: Bound {
+        fn gemm(
+            alpha: Self,
+            a: ArrayView2<Self>,
+            b: ArrayView2<Self>,
+            accumulate: bool,
+            c: ArrayViewMut2<Self>,
+            threads: Threads,
+        );
+        fn qr_q(a: ArrayView2<Self>) -> Result<Array2<Self>>;
+        fn singular_values(a: ArrayView2<Self>) -> Result<Array1<Self>>;
+        fn symmetric_eigen(a: ArrayView2<Self>) -> Result<(Array1<Self>, Array2<Self>)>;
+    }
+
+    macro_rules! operations {
+        ($($t:ty)*) => {$(
+            impl Bound for $t {}
+            impl Operations for $t {
+                #[inline(never)]
+                fn gemm(
+                    alpha: $t,
+                    a: ArrayView2<$t>,
+                    b: ArrayView2<$t>,
+                    accumulate: bool,
+                    c: ArrayViewMut2<$t>,
+                    threads: Threads,
+                ) {
+                    engine::gemm(alpha, a, b, accumulate, c, threads);
+                }
+                #[inline(never)]
+                fn qr_q(a: ArrayView2<$t>) -> Result<Array2<$t>> {
+                    engine::qr_q(a)
+                }
+                #[inline(never)]
+                fn singular_values(a: ArrayView2<$t>) -> Result<Array1<$t>> {
+                    engine::singular_values(a)
+                }
+                #[inline(never)]
+                fn symmetric_eigen(a: ArrayView2<$t>) -> Result<(Array1<$t>, Array2<$t>)> {
+                    engine::symmetric_eigen(a)
+                }
+            }
+        )*};
+    }
+    operations!(f32 f64);
 }
 
 impl Real for f32 {
