@@ -79,9 +79,12 @@ pub struct Mutant {
 impl Mutant {
     /// Creates a mutant that is judged at the claim's default parameters.
     pub fn new(name: &'static str, variant: impl Claim + 'static) -> Self {
-        let sheet = variant.sheet();
-        let drawn_as = sheet.draws.as_deref().unwrap_or(&sheet.id);
-        Mutant { name, drawn_as, claim: Arc::new(variant), set: vec![] }
+        Mutant::of(name, Arc::new(variant))
+    }
+
+    fn of(name: &'static str, claim: Arc<dyn Claim>) -> Self {
+        let sheet = claim.sheet();
+        Mutant { name, drawn_as: sheet.draws.as_deref().unwrap_or(&sheet.id), claim, set: vec![] }
     }
 
     /// Sets the id whose random streams the trials draw from, so that a mutant that a printed claim and its

@@ -6,6 +6,7 @@ use attnlab_core::rng::Streams;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// Returns the mutants to which the claim's sheet gives constants or parameters, in its order: the fields of `claim`
 /// overlaid with these constants, judged at these parameters. An entry with neither is made by [`Mutant::new`].
@@ -14,14 +15,22 @@ use serde_json::{Map, Value};
 /// value that it does not take, is refused by [`Room::validate`](crate::catalogue::Room::validate) and by the check
 /// of the mutant.
 pub fn variants<C: Claim + Serialize + DeserializeOwned + 'static>(claim: &C) -> Vec<Mutant> {
+    let read = |fields: &Value| C::deserialize(fields).map(|claim| Arc::new(claim) as Arc<dyn Claim>);
+    of_fields(claim, serde_json::to_value(claim).map_err(|e| e.to_string()), &read)
+}
+
+/// Makes a claim of its fields.
+type Read<'a> = &'a dyn Fn(&Value) -> serde_json::Result<Arc<dyn Claim>>;
+
+/// The same for every type of claim, so that it is compiled once.
+fn of_fields(claim: &dyn Claim, fields: Result<Value, String>, read: Read) -> Vec<Mutant> {
     let mutant = |variant: &'static Variant| {
-        let mut mutant = match overlaid(claim, &variant.constants) {
-            Ok(claim) => Mutant::new(&variant.name, claim),
-            Err(problem) => {
-                let problem = format!("mutant `{}`: {problem}", variant.name);
-                Mutant::new(&variant.name, Refused { sheet: claim.sheet(), schema: claim.schema(), problem })
-            }
+        let overlaid = fields.clone().and_then(|fields| overlaid(fields, &variant.constants, read));
+        let refused = |problem: String| -> Arc<dyn Claim> {
+            let problem = format!("mutant `{}`: {problem}", variant.name);
+            Arc::new(Refused { sheet: claim.sheet(), schema: claim.schema(), problem })
         };
+        let mut mutant = Mutant::of(&variant.name, overlaid.unwrap_or_else(refused));
         mutant.set = variant.set.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
         mutant
     };
@@ -29,16 +38,15 @@ pub fn variants<C: Claim + Serialize + DeserializeOwned + 'static>(claim: &C) ->
     claim.sheet().mutants.iter().filter(differs).map(mutant).collect()
 }
 
-fn overlaid<C: Serialize + DeserializeOwned>(claim: &C, constants: &Map<String, Value>) -> Result<C, String> {
-    let mut fields = serde_json::to_value(claim).map_err(|e| e.to_string())?;
+fn overlaid(mut fields: Value, constants: &Map<String, Value>, read: Read) -> Result<Arc<dyn Claim>, String> {
     for (name, value) in constants {
         let known: Vec<String> = fields.as_object().into_iter().flat_map(Map::keys).cloned().collect();
         let field = fields.get_mut(name);
         let unknown = || Error::unknown("field", name, known.iter().map(String::as_str)).to_string();
         *field.ok_or_else(unknown)? = value.clone();
-        C::deserialize(&fields).map_err(|e| format!("{name} = {value}: {e}"))?;
+        read(&fields).map_err(|e| format!("{name} = {value}: {e}"))?;
     }
-    C::deserialize(&fields).map_err(|e| e.to_string())
+    read(&fields).map_err(|e| e.to_string())
 }
 
 /// A mutant whose constants its claim does not take.
