@@ -175,16 +175,19 @@ fn crates_that_sum_in_lanes_are_optimised_for_it() {
 }
 
 /// A function that gives a trait object is small enough to be inlined, and with it all that the object can do is compiled in
-/// the crate that calls it: in a program of level 0 the streaming passes took 25 times as long.
+/// the crate that calls it, at the level of that crate: a program of level 0 took 25 s for what takes 1 (CHANGELOG.md).
 #[test]
 fn passes_are_compiled_in_their_own_crate() {
     let (given, kept) =
         ("fn streaming(&self) -> Option<&dyn Streaming> {\n        Some(self)", "#[inline(never)]\n    ");
+    let mut found = 0;
     for path in sources(&root().join("crates/theory/src/attention/nonlinearity")) {
         let text = fs::read_to_string(&path).unwrap();
-        let inlined = text.replace(&format!("{kept}{given}"), "").contains(given);
-        assert!(!inlined, "{}: write #[inline(never)] above streaming", path.display());
+        let kept = text.matches(&format!("{kept}{given}")).count();
+        assert_eq!(text.matches(given).count(), kept, "{}: write #[inline(never)] above streaming", path.display());
+        found += kept;
     }
+    assert_eq!(found, 6, "the built-in ones; look for what gives them as it is written now");
 }
 
 /// Compiled in the package of a crate that is optimised, its suite would be too: that takes longer than it runs.

@@ -1,7 +1,7 @@
 //! Calibration of the rules that join trials with a closed form, of trials that see a part of a statement, and of
 //! cells whose number of trials a stopping rule chose.
 
-use super::{Bound, LEVEL, assert_rate, events, rng, weighed};
+use super::{Bound, LEVEL, assert_rate, each, events, rng, weighed};
 use crate::common::{Statement, statement};
 use attnlab_core::bracket::Bracket;
 use attnlab_core::stats::{Sequence, binomial};
@@ -39,8 +39,7 @@ fn a_bracket_that_does_not_decide_keeps_the_level() {
     for (n, rate) in [(40, 0.2), (200, 0.1), (200, 0.5)] {
         for width in [0.2, 0.9] {
             let claim = computed(rate, n, rate * (1.0 - width), rate * (1.0 + width));
-            let each: [Bound; 2] = [(HALF, &|k| k == VerdictKind::Supported), (HALF, &|k| k == VerdictKind::Refuted)];
-            assert_verdicts("undecided bracket", &claim, rate, &each);
+            assert_verdicts("undecided bracket", &claim, rate, &each(HALF));
         }
     }
 }
@@ -87,8 +86,8 @@ fn a_part_refutes_at_its_level_and_never_supports() {
     for (n, rate) in [(40, 0.2), (200, 0.1)] {
         let claim = Statement { partial: true, ..statement(Promise::FailsAtMost(rate), n) };
         for part in [0.0, 0.5 * rate, rate] {
-            let each: [Bound; 2] = [(HALF, &|k| k == VerdictKind::Refuted), (0.0, &|k| k == VerdictKind::Supported)];
-            assert_verdicts("part", &claim, part, &each);
+            let bounds: [Bound; 2] = [(HALF, &|k| k == VerdictKind::Refuted), (0.0, &|k| k == VerdictKind::Supported)];
+            assert_verdicts("part", &claim, part, &bounds);
         }
         // And they do refute where the part fails much more often.
         assert_verdicts("part", &claim, 3.0 * rate, &[(0.01, &|k| k != VerdictKind::Refuted)]);

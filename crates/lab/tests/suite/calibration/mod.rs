@@ -70,6 +70,11 @@ fn assert_count(name: &str, bound: f64, runs: u64, hits: usize) {
 /// A share of the verdicts, and which of them count.
 type Bound<'a> = (f64, &'a dyn Fn(VerdictKind) -> bool);
 
+/// The same bound for each of the two decisions.
+fn each(bound: f64) -> [Bound<'static>; 2] {
+    [(bound, &|k| k == VerdictKind::Supported), (bound, &|k| k == VerdictKind::Refuted)]
+}
+
 /// Judges the outcomes of `draw` in so many runs, and requires of each share that it is at most its bound, up to chance.
 fn assert_verdicts(
     name: &str,
@@ -86,8 +91,7 @@ fn assert_verdicts(
 
 /// Requires each decision about the outcomes of `draw` in at most a share `bound` of the `runs`, up to chance.
 fn assert_each(name: &str, claim: &Statement, bound: f64, runs: u64, draw: impl Fn(u64) -> Vec<Outcome> + Sync) {
-    let each: [Bound; 2] = [(bound, &|k| k == VerdictKind::Supported), (bound, &|k| k == VerdictKind::Refuted)];
-    assert_verdicts(name, claim, runs, draw, &each);
+    assert_verdicts(name, claim, runs, draw, &each(bound));
 }
 
 /// Each decision at the boundary of a promised probability has at most half of α: 4000 simulations each,
