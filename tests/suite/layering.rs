@@ -175,19 +175,19 @@ fn crates_that_sum_in_lanes_are_optimised_for_it() {
 }
 
 /// A function that gives a trait object is small enough to be inlined, and with it all that the object can do is compiled in
-/// the crate that calls it, at the level of that crate: a program of level 0 took 25 s for what takes 1 (CHANGELOG.md).
+/// the crate that calls it, at the level of that crate.
 #[test]
 fn passes_are_compiled_in_their_own_crate() {
-    let (given, kept) =
-        ("fn streaming(&self) -> Option<&dyn Streaming> {\n        Some(self)", "#[inline(never)]\n    ");
-    let mut found = 0;
+    let marked = "#[inline(never)]\n    fn streaming(&self) -> Option<&dyn Streaming> {\n        Some(self)";
+    let mut total = 0;
     for path in sources(&root().join("crates/theory/src/attention/nonlinearity")) {
         let text = fs::read_to_string(&path).unwrap();
-        let kept = text.matches(&format!("{kept}{given}")).count();
-        assert_eq!(text.matches(given).count(), kept, "{}: write #[inline(never)] above streaming", path.display());
-        found += kept;
+        let passes = text.matches("\nimpl Tiled for ").count();
+        let advice = "write #[inline(never)] above streaming";
+        assert_eq!(text.matches(marked).count(), passes, "{}: {advice}", path.display());
+        total += passes;
     }
-    assert_eq!(found, 6, "the built-in ones; look for what gives them as it is written now");
+    assert!(total > 0, "no pass was found");
 }
 
 /// Compiled in the package of a crate that is optimised, its suite would be too: that takes longer than it runs.

@@ -1,4 +1,4 @@
-//! The default engine: faer, in pure Rust, on the memory of ndarray arrays. Its functions are those of the module above.
+//! The default engine: faer, in pure Rust, on the memory of ndarray arrays. Its functions are documented in [`super`].
 
 use super::{Real, Threads, upper_halves};
 use crate::error::{Error, Result, require_shape};

@@ -1,16 +1,15 @@
-//! The alternative engine: BLAS and LAPACK through `ndarray-linalg` (feature `lapack`).
+//! The alternative engine: BLAS and LAPACK through `ndarray-linalg` (feature `lapack`). Its functions are documented
+//! in [`super`].
 
-use super::{Real, Threads};
+use super::{Real, Threads, column_major};
 use crate::error::{Error, Result, require_shape};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2};
-use ndarray_linalg::{Eigh, QR, SVD, UPLO};
+use ndarray_linalg::{EighInto, QR, SVD, UPLO};
 
 /// Name of the engine, for `doctor` and reports.
 pub const ENGINE: &str = "BLAS/LAPACK (ndarray-linalg)";
 
-/// Computes `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`, as the default engine does. BLAS
-/// chooses its own number of threads (OPENBLAS_NUM_THREADS); `_threads` has no effect.
 pub fn gemm<T: Real>(
     alpha: T,
     a: ArrayView2<T>,
@@ -49,7 +48,8 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
 
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     require_shape(a.nrows() == a.ncols(), "matrix", a.dim(), "as many rows as columns")?;
-    a.to_owned().eigh(UPLO::Lower).map_err(failed)
+    // Of a matrix stored by rows LAPACK would read the upper triangle.
+    column_major(a).eigh_into(UPLO::Lower).map_err(failed)
 }
 
 fn failed(error: ndarray_linalg::error::LinalgError) -> Error {

@@ -36,7 +36,8 @@ pub enum Threads {
 
 /// Computes `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`.
 ///
-/// Shapes: A (m, k), B (k, n), C (m, n). The result does not depend on the number of threads.
+/// Shapes: A (m, k), B (k, n), C (m, n). The result does not depend on the number of threads. BLAS (feature `lapack`)
+/// chooses its own number of them (OPENBLAS_NUM_THREADS).
 ///
 /// # Panics
 /// If the shapes do not fit, which is a defect of the caller rather than a wrong input.
@@ -56,7 +57,7 @@ pub fn gemm<T: Real>(
 /// Haar-distributed; without that choice of sign it is not.
 ///
 /// # Errors
-/// If A has more columns than rows, or a rank below p.
+/// If A has more columns than rows, or a rank below p. With the feature `lapack`: or if LAPACK fails.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     T::qr_q(a)
 }
@@ -64,7 +65,8 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
 /// Computes the singular values of A, largest first.
 ///
 /// # Errors
-/// If A contains NaN or the iteration does not converge.
+/// If A contains NaN or the iteration does not converge. With the feature `lapack`: if LAPACK reports a failure, which it
+/// need not for NaN.
 pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     T::singular_values(a)
 }
@@ -72,7 +74,8 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
 /// Computes eigenvalues (ascending) and eigenvectors (columns) of a symmetric matrix; only the lower triangle is read.
 ///
 /// # Errors
-/// If A is not square, contains NaN, or the iteration does not converge.
+/// If A is not square, contains NaN, or the iteration does not converge. With the feature `lapack`: if A is not square, or
+/// LAPACK reports a failure, which it need not for NaN.
 pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     T::symmetric_eigen(a)
 }
@@ -101,4 +104,20 @@ pub fn column_major<T: Real>(a: ArrayView2<T>) -> Array2<T> {
 /// Computes the squared Frobenius norm, summed in f64 in row-major order.
 pub fn frobenius2<T: Real>(a: ArrayView2<T>) -> f64 {
     a.iter().map(|x| x.as_f64().powi(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    /// [[2, 1], [1, 2]] has the eigenvalues 1 and 3, whatever stands above its diagonal and however it is stored.
+    #[test]
+    fn the_lower_triangle_alone_is_read() {
+        let rows: Array2<f64> = array![[2.0, 9.0], [1.0, 2.0]];
+        for a in [rows.view(), column_major(rows.view()).view()] {
+            let (values, _) = symmetric_eigen(a).unwrap();
+            assert!((values[0] - 1.0).abs() < 1e-14 && (values[1] - 3.0).abs() < 1e-14, "{values}");
+        }
+    }
 }

@@ -16,8 +16,8 @@ pub trait Real: NdFloat + Operations + Default + Sum + Send + Sync + 'static {
     fn as_f64(self) -> f64;
 }
 
-/// What the engine does, for each type apart, so that this crate compiles it: generic functions are compiled in the crate that
-/// calls them, at its level, and all of faer's decompositions are generic. Kept out of the public interface of [`Real`].
+/// Functions of the engine for each type. They are not generic, so that this crate compiles them, at its level: generic
+/// functions, as all of faer's decompositions are, are compiled in the crate that calls them. Other crates cannot name them.
 mod operations {
     use super::super::{Threads, engine};
     use crate::error::Result;

@@ -19,10 +19,10 @@ pub fn variants<C: Claim + Serialize + DeserializeOwned + 'static>(claim: &C) ->
     of_fields(claim, serde_json::to_value(claim).map_err(|e| e.to_string()), &read)
 }
 
-/// Makes a claim of its fields.
+/// Function that reads a claim from its fields.
 type Read<'a> = &'a dyn Fn(&Value) -> serde_json::Result<Arc<dyn Claim>>;
 
-/// The same for every type of claim, so that it is compiled once.
+/// Makes the mutants of a claim from its fields. Not generic, so that it is compiled once.
 fn of_fields(claim: &dyn Claim, fields: Result<Value, String>, read: Read) -> Vec<Mutant> {
     let mutant = |variant: &'static Variant| {
         let overlaid = fields.clone().and_then(|fields| overlaid(fields, &variant.constants, read));
