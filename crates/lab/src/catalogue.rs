@@ -99,8 +99,8 @@ impl Room {
     /// Refuses a room that contradicts itself. The tests of every package call it.
     ///
     /// # Errors
-    /// A repeated id; a sheet that lacks the sentence of a mutant, or has one of an unknown mutant; a
-    /// repeated parameter; a mutant with a constant or a parameter that its claim does not take; an experiment whose
+    /// A repeated id; a sheet that lacks the sentence of a mutant, has one of an unknown mutant, or a wrong line under
+    /// "Checked at"; a repeated parameter; a mutant with a constant or a parameter that its claim does not take; an experiment whose
     /// defaults are refused.
     pub fn validate(&self) -> Result<()> {
         unique("claim", self.claims.iter().map(|c| c.sheet().id.as_str()))?;
@@ -128,6 +128,7 @@ impl Room {
 fn fits(claim: &dyn Claim) -> Result<()> {
     let (sheet, schema) = (claim.sheet(), claim.schema());
     unique_names(&sheet.id, &schema)?;
+    sheet.checked()?;
     let mutants = claim.mutants();
     unique("mutant", mutants.iter().map(|m| m.name))?;
     for mutant in &mutants {

@@ -54,10 +54,11 @@ impl SheetTest {
     /// Checks every claim at the settings in the section [Checked at](CheckedAt) of its sheet, several claims at a time.
     ///
     /// # Panics
-    /// Names every line that its check contradicts.
+    /// Names every line that its check contradicts, or the first that is wrong.
     pub fn assert_checked(&self) {
         assert_each(self.catalogue.claims(), |claim| {
-            claim.sheet().checked.iter().filter_map(|setting| contradiction(claim, setting)).collect()
+            let settings = claim.sheet().checked().unwrap_or_else(|error| panic!("{error}"));
+            settings.iter().filter_map(|setting| contradiction(claim, setting)).collect()
         });
     }
 
@@ -366,7 +367,7 @@ mod tests {
     #[test]
     fn a_setting_that_the_check_contradicts_is_named() {
         let claim = crate::toy::fair_coin();
-        let checked = &claim.sheet().checked;
+        let checked = claim.sheet().checked().unwrap();
         assert!(checked.iter().all(|setting| contradiction(&*claim, setting).is_none()));
         let with = |change: &dyn Fn(&mut CheckedAt)| {
             let mut setting = checked[0].clone();

@@ -53,7 +53,7 @@ pub fn of_spec(spec: &Bound<'_, PyDict>) -> PyResult<Arc<dyn Claim>> {
         witness: None,
         range: None,
         tolerance: maybe("tolerance")?,
-        checked: vec![],
+        checked_at: String::new(),
         mutants: described,
     };
     let mut hypotheses = vec![];

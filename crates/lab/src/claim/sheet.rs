@@ -28,9 +28,9 @@
 //! (numbers that the check prints), "Range" (parameters at which it fails), and the entry `class`. The
 //! section "Holds" gives the corrected statement; it may occur without the others. The section "Tolerance"
 //! gives the error budget of the tolerance, or the reason of the band, within which the check judges. The section
-//! "Checked at" gives [settings](super::CheckedAt) with the verdict there.
+//! "Checked at" gives [settings](CheckedAt) with the verdict there.
 
-use super::{Paper, VerdictKind};
+use super::{CheckedAt, Paper, VerdictKind};
 use attnlab_core::error::{Error, Result};
 use attnlab_core::named;
 use serde::{Deserialize, Serialize};
@@ -139,8 +139,8 @@ pub struct Sheet {
     pub witness: Option<String>,
     /// Parameters at which the statement fails, and at which it holds.
     pub range: Option<String>,
-    /// Settings with the verdict there.
-    pub checked: Vec<super::CheckedAt>,
+    /// Section "Checked at", an entry a line; [`Sheet::checked`] reads it. A command, which reads every sheet, does not.
+    pub checked_at: String,
     /// Reason of the tolerance or band within which it is judged.
     pub tolerance: Option<String>,
     /// The mutants.
@@ -217,7 +217,7 @@ impl Sheet {
             witness: section("Witness"),
             range: section("Range"),
             tolerance: section("Tolerance"),
-            checked: super::CheckedAt::read(&section("Checked at").unwrap_or_default())?,
+            checked_at: section("Checked at").unwrap_or_default(),
             draws: field("draws").map(str::to_string),
             id: id.to_string(),
             title: title.to_string(),
@@ -245,6 +245,14 @@ impl Sheet {
     /// [`Room::validate`](crate::catalogue::Room::validate) refuses.
     pub fn mutant(&self, name: &str) -> &str {
         self.mutants.iter().find(|variant| variant.name == name).map_or("", |variant| &variant.says)
+    }
+
+    /// Returns the settings of the section "Checked at", with the verdict there.
+    ///
+    /// # Errors
+    /// Names the line that is wrong. [`Room::validate`](crate::catalogue::Room::validate) finds it.
+    pub fn checked(&self) -> Result<Vec<CheckedAt>> {
+        CheckedAt::read(&self.checked_at).map_err(|problem| self.wrong(problem))
     }
 
     /// Builds an error in this sheet.
@@ -408,7 +416,7 @@ $P(H) = p$.
     #[test]
     fn paragraphs_are_joined_and_lists_kept() {
         let sheet = Sheet::parse(TEXT, PAPERS).unwrap();
-        assert_eq!(sheet.checked.len(), 3);
+        assert_eq!(sheet.checked().unwrap().len(), 3);
         assert_eq!(sheet.statement, "Each side of a coin shows half of the time.\nA second paragraph.");
         assert_eq!(sheet.mutant("loaded"), "$P(H)$ is $3/5$.");
         let edge = &sheet.mutants[1];
@@ -433,7 +441,7 @@ $P(H) = p$.
             ("tosses = 1", "tosses = one", "{tosses = one, bias = 0.5}: "),
             ("expected: refuted", "expected: false", "unknown verdict 'false'"),
         ] {
-            let error = Sheet::parse(&TEXT.replace(from, to), PAPERS).unwrap_err();
+            let error = Sheet::parse(&TEXT.replace(from, to), PAPERS).and_then(|sheet| sheet.checked()).unwrap_err();
             assert!(error.to_string().contains(problem), "{error}");
         }
     }
