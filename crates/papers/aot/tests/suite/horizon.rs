@@ -345,6 +345,11 @@ proptest! {
         let head = plain(y.view(), cluster.clone(), tau).unwrap();
         assert_definition(&y, &cluster, tau, &head);
     }
+}
+
+proptest! {
+    // Each has up to 820 tokens.
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     /// Heads beyond the size at which the plain definition is used: the bounds hold, the first is it.
     #[test]
