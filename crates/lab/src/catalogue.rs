@@ -100,8 +100,8 @@ impl Room {
     ///
     /// # Errors
     /// A repeated id; a sheet that lacks the sentence of a mutant, has one of an unknown mutant, or a wrong line under
-    /// "Checked at"; a repeated parameter; a mutant with a constant or a parameter that its claim does not take; an experiment whose
-    /// defaults are refused.
+    /// "Checked at"; a repeated parameter; a mutant with a constant or a parameter that its claim does not take; an
+    /// experiment whose defaults are refused.
     pub fn validate(&self) -> Result<()> {
         unique("claim", self.claims.iter().map(|c| c.sheet().id.as_str()))?;
         unique("experiment", self.experiments.iter().map(|e| e.id))?;

@@ -1,7 +1,7 @@
 //! Products, QR, SVD, eigenvalues and Haar bases behind one interface.
 //!
 //! The engine is faer, pure Rust; the feature `lapack` replaces it by BLAS/LAPACK through `ndarray-linalg`. Data are
-//! `ndarray` arrays throughout: the engine works on views of their memory and copies nothing.
+//! `ndarray` arrays throughout: faer works on views of their memory and copies nothing.
 
 #[cfg(any(not(feature = "lapack"), test))]
 mod faer_engine;
@@ -37,7 +37,7 @@ pub enum Threads {
 /// Computes `C <- alpha A B`, or `C <- C + alpha A B` with `accumulate`.
 ///
 /// Shapes: A (m, k), B (k, n), C (m, n). The result does not depend on the number of threads. BLAS (feature `lapack`)
-/// chooses its own number of them (OPENBLAS_NUM_THREADS).
+/// chooses its own number of them (OPENBLAS_NUM_THREADS), on which its result may depend.
 ///
 /// # Panics
 /// If the shapes do not fit, which is a defect of the caller rather than a wrong input.
@@ -57,7 +57,7 @@ pub fn gemm<T: Real>(
 /// Haar-distributed; without that choice of sign it is not.
 ///
 /// # Errors
-/// If A has more columns than rows, or a rank below p. With the feature `lapack`: or if LAPACK fails.
+/// If A has more columns than rows, or a rank below p, or, with the feature `lapack`, if LAPACK fails.
 pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     T::qr_q(a)
 }
@@ -116,8 +116,10 @@ mod tests {
     fn the_lower_triangle_alone_is_read() {
         let rows: Array2<f64> = array![[2.0, 9.0], [1.0, 2.0]];
         for a in [rows.view(), column_major(rows.view()).view()] {
-            let (values, _) = symmetric_eigen(a).unwrap();
+            let (values, vectors) = symmetric_eigen(a).unwrap();
             assert!((values[0] - 1.0).abs() < 1e-14 && (values[1] - 3.0).abs() < 1e-14, "{values}");
+            let back = vectors.dot(&Array2::from_diag(&values)).dot(&vectors.t());
+            assert!((back - array![[2.0, 1.0], [1.0, 2.0]]).iter().all(|x| x.abs() < 1e-14), "{vectors}");
         }
     }
 }

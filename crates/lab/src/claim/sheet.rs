@@ -151,7 +151,7 @@ impl Sheet {
     /// Reads a sheet; `papers` are those of the package.
     ///
     /// # Errors
-    /// Names the line or the field that is missing or wrong.
+    /// Names the line or the field that is missing or wrong, but for lines under "Checked at" ([`Sheet::checked`]).
     ///
     /// ```
     /// use attnlab_lab::claim::{Paper, Sheet};

@@ -46,11 +46,11 @@ fn plenty_of_tokens_have_power() {
     }
 }
 
-/// 2.5 tokens a dimension do not refuse a true mixture; 1.8 (the heads of SmolLM2 on 1020 tokens) have no power, for which
+/// 3 tokens a dimension, of which half are held for the tests, do not refuse a true mixture; 1.8 (the heads of SmolLM2 on 1020 tokens) have no power, for which
 /// no draw is needed.
 #[test]
 fn few_tokens_have_little_power() {
-    let mixture = Mixture::balanced(100, 2, 20, 0.1).unwrap();
+    let mixture = Mixture::balanced(120, 2, 20, 0.1).unwrap();
     let options = Options { most_clusters: 6, ..Options::default() };
     for name in ["few", "few again"] {
         let (fit, power) = judged(&drawn(&mixture, name), &options);
@@ -105,8 +105,7 @@ fn rejections_with_power_stay() {
     assert_eq!((fit.goodness.verdict, power.is_enough()), (Verdict::NotSuchAMixture, true), "{:?}", fit.goodness);
 }
 
-/// A true mixture of as many equal clusters, dimensions each and tokens, with `limit` as the largest K: consistent, or
-/// undecided.
+/// A true mixture of K equal clusters, p and N, with `limit` as the largest K that is tried: consistent, or undecided.
 fn is_not_refused(([clusters, dim, tokens], limit): ([usize; 3], usize)) {
     let mixture = Mixture::balanced(tokens / clusters * clusters, clusters, dim, 0.1).unwrap();
     let options = Options { most_clusters: limit, ..Options::default() };
@@ -129,7 +128,7 @@ fn small_mixtures_are_not_refused() {
     sizes.into_iter().for_each(is_not_refused);
 }
 
-/// The networks of docs/real-networks.md: that of MSSA layers, MiniLM and SmolLM2.
+/// K and p of the heads of the networks of docs/real-networks.md: that of MSSA layers, MiniLM and SmolLM2.
 #[test]
 #[ignore = "seven minutes: .ci/full --only budgets"]
 fn mixtures_of_the_size_of_networks_heads_are_not_refused() {

@@ -348,7 +348,7 @@ proptest! {
 }
 
 proptest! {
-    // Each has up to 820 tokens.
+    // A case has up to 819 tokens.
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     /// Heads beyond the size at which the plain definition is used: the bounds hold, the first is it.
