@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Number of mutations of a target, more where [`SECONDS`] asks for them.
-const CASES: u64 = 2000;
+const CASES: u64 = 500;
 
 /// Variable with the least time (seconds) that each target gets.
 const SECONDS: &str = "ATTNLAB_FUZZ_SECONDS";

@@ -345,7 +345,7 @@ fn a_page_that_reloads_itself_keeps_its_view() {
         trainings: vec![TrainingUnderWay { name: "network = toy, trial 0".into(), curve }],
         notes: vec![],
     };
-    let live = Live { runs: &[run], every: Some(Duration::from_millis(200)) };
+    let live = Live { runs: &[run], every: Some(Duration::from_millis(500)) };
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("live.html"), written(|report| live_html(report, &live))).unwrap();
     for width in WIDTHS {

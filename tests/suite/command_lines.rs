@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
+use tempfile::TempDir;
 
 const LINES: u64 = 150;
 
@@ -75,12 +76,28 @@ fn line(verb: &Verb, rng: &mut Generator) -> Vec<String> {
 }
 
 /// A sweep file, the rows of a sweep, and tokens.
-fn furnish(folder: &Path) {
-    fs::write(folder.join("map.toml"), "claim = 'aot.lemma1'\ntrials = 2\n[axes]\ndim = [8, 9]\n").unwrap();
+fn furnished() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("map.toml"), "claim = 'aot.lemma1'\ntrials = 2\n[axes]\ndim = [8, 9]\n").unwrap();
     let mut sweep = assert_cmd::Command::cargo_bin("attnlab").unwrap();
-    sweep.current_dir(folder).args(["sweep", "map.toml", "--out", "rows"]);
+    sweep.current_dir(&folder).args(["sweep", "map.toml", "--out", "rows"]);
     assert!(output_of(&mut sweep).unwrap().status.success());
-    fs::write(folder.join("z.npy"), npy("<f8", false, "(6, 10)", &1.0_f64.to_le_bytes().repeat(60))).unwrap();
+    fs::write(folder.path().join("z.npy"), npy("<f8", false, "(6, 10)", &1.0_f64.to_le_bytes().repeat(60))).unwrap();
+    folder
+}
+
+/// Copies a folder.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let copied = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &copied);
+        } else {
+            fs::copy(path, copied).unwrap();
+        }
+    }
 }
 
 /// Each line ends with a documented status, and nothing panics.
@@ -89,6 +106,7 @@ fn any_command_line_ends_with_a_documented_status() {
     let verbs = verbs();
     assert!(verbs.len() > 15, "the help was misread");
     let streams = Streams::new(17, "tests.command_lines", 0, 0);
+    let furnished = furnished();
     let statuses: Vec<i32> = (0..LINES)
         .into_par_iter()
         .map(|number| {
@@ -97,8 +115,7 @@ fn any_command_line_ends_with_a_documented_status() {
             // One level down, so that `..` is ours too.
             let root = tempfile::tempdir().unwrap();
             let folder = root.path().join("here");
-            fs::create_dir(&folder).unwrap();
-            furnish(&folder);
+            copy(furnished.path(), &folder);
             let mut command = assert_cmd::Command::cargo_bin("attnlab").unwrap();
             // Without a program that `--open` could start.
             let output = output_of(command.args(&line).current_dir(&folder).env("PATH", &folder)).unwrap();

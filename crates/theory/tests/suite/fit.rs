@@ -336,7 +336,7 @@ fn a_common_mean_is_taken_away() {
 /// for the offset must see all clusters.
 #[test]
 fn sorted_tokens_are_a_mixture_too() {
-    const DRAWS: u64 = 8;
+    const DRAWS: u64 = 4;
     let mixture = mixture(&[250; 9], &[8; 9], 0, 0.1);
     let options = Options { centre: true, unit_scale: true, clusters: Some(9), ..Options::default() };
     let mut rejected = 0;

@@ -88,13 +88,13 @@ fn implicit_methods_take_stiffness_in_their_stride() {
     assert!(message.contains("after 1000 steps: choose an implicit method"), "{message}");
 }
 
-/// A gradient flow of a thousand coordinates with rates from 1 to 1e6, the use case of Chebyshev steps.
+/// A gradient flow of many coordinates with rates from 1 to 1e6, the use case of Chebyshev steps.
 /// The pair Tsit45 would need 1e6/3 steps of seven evaluations each.
 #[test]
 fn chebyshev_steps_take_large_stiff_gradient_flows() {
-    let rates: Vec<f64> = (0..1000).map(|i| -(10_f64.powf(f64::from(i) * 6.0 / 999.0))).collect();
+    let rates: Vec<f64> = (0..300).map(|i| -(10_f64.powf(f64::from(i) * 6.0 / 299.0))).collect();
     let flow = Flow::new(Method::Chebyshev).within(1e-8);
-    let path = flow.run(&Linear(rates.clone()), &vec![1.0; 1000], &[0.5, 1.0]).unwrap();
+    let path = flow.run(&Linear(rates.clone()), &vec![1.0; 300], &[0.5, 1.0]).unwrap();
     for (t, x) in path.times.iter().zip(&path.states) {
         for (x, rate) in x.iter().zip(&rates) {
             assert!((x - (rate * t).exp()).abs() < 1e-6, "{rate} at {t}: {x}");

@@ -46,8 +46,8 @@ fn plenty_of_tokens_have_power() {
     }
 }
 
-/// 3 tokens a dimension, of which half are held for the tests, do not refuse a true mixture; 1.8 (the heads of SmolLM2 on 1020 tokens) have no power, for which
-/// no draw is needed.
+/// 3 tokens a dimension, of which half are held for the tests, are tested and do not refuse a true mixture; 1.8 (the
+/// heads of SmolLM2 on 1020 tokens) have no power, for which no draw is needed.
 #[test]
 fn few_tokens_have_little_power() {
     let mixture = Mixture::balanced(120, 2, 20, 0.1).unwrap();
@@ -55,6 +55,7 @@ fn few_tokens_have_little_power() {
     for name in ["few", "few again"] {
         let (fit, power) = judged(&drawn(&mixture, name), &options);
         assert_ne!(fit.goodness.verdict, Verdict::NotSuchAMixture, "{:?} {power:?}", fit.goodness);
+        assert!(fit.goodness.p_value.is_some(), "{:?}", fit.goodness);
     }
     let tokens = normal_matrix(576, 1020, &mut streams("heads", 0).part("tokens", 0));
     let single = fitted(&drawn(&mixture, "few"), &options);

@@ -72,8 +72,12 @@ fn broken_columns(mixture: &Mixture, theta: f64, tau: f64, streams: &Streams) ->
         for j in (0..mixture.tokens()).filter(|j| !cluster.contains(j)) {
             let column = scores.column(j);
             let most = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let sum: f64 = column.iter().map(|x| (x - most).exp()).sum();
-            broken += usize::from(1.0 / sum > tau);
+            let mut sum = 0.0;
+            let is_below = |x: &f64| {
+                sum += (x - most).exp();
+                sum < 1.0 / tau
+            };
+            broken += usize::from(column.iter().all(is_below));
         }
     }
     broken as f64

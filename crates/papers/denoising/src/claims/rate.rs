@@ -239,6 +239,7 @@ mod tests {
     use super::*;
     use attnlab_core::stats::binomial;
     use ndarray::s;
+    use rayon::prelude::*;
 
     /// Against the plain layer on every disjoint context.
     #[test]
@@ -285,19 +286,23 @@ mod tests {
             };
             (0..trials(1)).map(trial).collect()
         };
-        let share = |above: f64, kind: VerdictKind| {
-            let given = |check: &u64| judge(&drawn(above, *check), 0.95).unwrap().verdict.kind() == kind;
-            let hits = (0..CHECKS).filter(given).count() as u64;
+        let verdicts = |above: f64| -> Vec<VerdictKind> {
+            let given = |check| judge(&drawn(above, check), 0.95).unwrap().verdict.kind();
+            (0..CHECKS).into_par_iter().map(given).collect()
+        };
+        let share = |verdicts: &[VerdictKind], kind: VerdictKind| {
+            let hits = verdicts.iter().filter(|given| **given == kind).count() as u64;
             binomial(hits, CHECKS, 1.0 - 2e-6).unwrap()
         };
         for above in [-EXPONENT_BAND, EXPONENT_BAND] {
+            let verdicts = verdicts(above);
             for kind in [VerdictKind::Supported, VerdictKind::Refuted] {
-                let share = share(above, kind);
+                let share = share(&verdicts, kind);
                 println!("{kind:?} at {above}: {share:?}");
                 assert!(share.low <= 0.025, "{kind:?} at {above}: {share:?}");
             }
         }
-        assert!(share(0.0, VerdictKind::Supported).high > 0.99);
-        assert!(share(0.3, VerdictKind::Refuted).high > 0.99);
+        assert!(share(&verdicts(0.0), VerdictKind::Supported).high > 0.99);
+        assert!(share(&verdicts(0.3), VerdictKind::Refuted).high > 0.99);
     }
 }

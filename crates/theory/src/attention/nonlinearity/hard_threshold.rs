@@ -31,7 +31,6 @@ impl Nonlinearity for HardThreshold {
         map(column, |x| if x > self.tau { self.tau } else { 0.0 });
     }
 
-    // Inlined, the pass would be compiled in the crate that calls it, at the level of that crate.
     #[inline(never)]
     fn streaming(&self) -> Option<&dyn Streaming> {
         Some(self)

@@ -20,7 +20,6 @@ impl Nonlinearity for Hardmax {
         map(column, |x| if x == max { 1.0 / ties } else { 0.0 });
     }
 
-    // Inlined, the pass would be compiled in the crate that calls it, at the level of that crate.
     #[inline(never)]
     fn streaming(&self) -> Option<&dyn Streaming> {
         Some(self)

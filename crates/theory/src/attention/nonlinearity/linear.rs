@@ -22,7 +22,6 @@ impl Nonlinearity for Linear {
         map(column, |x| if x == f64::NEG_INFINITY { 0.0 } else { x });
     }
 
-    // Inlined, the pass would be compiled in the crate that calls it, at the level of that crate.
     #[inline(never)]
     fn streaming(&self) -> Option<&dyn Streaming> {
         Some(self)

@@ -75,7 +75,8 @@ pub trait Nonlinearity: Debug + Send + Sync {
 
     /// Returns the pass over tiles of scores, in O(Np) memory; `None` if every column has to go through
     /// [`apply`](Self::apply). A type that implements [`Tiled`](super::streaming::Tiled) returns
-    /// `Some(self)`.
+    /// `Some(self)`, under `#[inline(never)]`: inlined, the pass would be compiled in every crate that calls it, at the
+    /// optimisation level of that crate.
     fn streaming(&self) -> Option<&dyn Streaming> {
         None
     }

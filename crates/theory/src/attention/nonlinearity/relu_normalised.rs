@@ -26,7 +26,6 @@ impl Nonlinearity for ReluNormalised {
         }
     }
 
-    // Inlined, the pass would be compiled in the crate that calls it, at the level of that crate.
     #[inline(never)]
     fn streaming(&self) -> Option<&dyn Streaming> {
         Some(self)

@@ -37,7 +37,6 @@ impl Nonlinearity for ThresholdedSoftmax {
         HardThreshold { tau: self.tau }.apply(column);
     }
 
-    // Inlined, the pass would be compiled in the crate that calls it, at the level of that crate.
     #[inline(never)]
     fn streaming(&self) -> Option<&dyn Streaming> {
         Some(self)
