@@ -7,8 +7,10 @@ use attnlab_core::special::{ln_mills_ratio, ln_normal_cdf, ln_normal_density, no
 
 /// Noise scores of a variance below this never come near c_x, and their truncation is left out.
 const NARROW: f64 = 0.01;
-/// Relative error asked of the integral.
-const TOL: f64 = 1e-8;
+/// Relative error asked of the integral: a tenth of that of the average over σ.
+const TOL: f64 = 1e-7;
+/// See [`support`]: what lies outside is less than 1e-12 of the integral.
+const LITTLE: f64 = 1e-14;
 /// The normal density underflows beyond this.
 const END: f64 = 39.0;
 /// Distance from the mean, in standard deviations, beyond which a sum stays with probability below 1e-18 (Chebyshev).
@@ -74,9 +76,9 @@ impl Column {
         let s2 = self.s * self.s;
         let sum = [self.self_score, (self.n - 1.0).ln() + 0.5 * s2, self.noise.ln() + 0.5 * self.noise_var];
         let to = ((self.logit + ln_sum_exp(&sum)) / self.s).max(0.0) + 10.0;
-        let ends = (from.max(-10.0), to.min(END));
-        let value = integrate(|x| self.integrand(x, &at_most), ends.0, ends.1, 1.0, TOL);
-        (self.n * value).min(1.0)
+        let integrand = |x: f64| self.integrand(x, &at_most);
+        let (low, high) = support(integrand, from.max(-10.0), to.min(END));
+        (self.n * integrate(integrand, low, high, 1.0, TOL)).min(1.0)
     }
 
     /// $\phi(x) \Phi(y)^{n-1} P(S_y + B \le c_x)$.
@@ -89,17 +91,17 @@ impl Column {
             return 0.0;
         }
         let noise_y = ln_c / self.noise_var.sqrt();
-        let mut ln_weight = ln_normal_density(x) + (self.n - 1.0) * ln_normal_cdf(y);
-        if self.noise_var > NARROW {
-            ln_weight += self.noise * ln_normal_cdf(noise_y);
-        }
+        let is_wide = self.noise_var > NARROW;
+        let ln_cdf = ln_normal_cdf(y);
+        let ln_noise_cdf = if is_wide { ln_normal_cdf(noise_y) } else { 0.0 };
+        let ln_weight = ln_normal_density(x) + (self.n - 1.0) * ln_cdf + self.noise * ln_noise_cdf;
         if ln_weight < -745.0 {
             return 0.0;
         }
         // s y - ln c_x is the lesser one of 0 and ℓ, and 0 for the noise: the difference itself would be rounding.
-        let in_cluster = truncated(self.s, y, ln_c, self.logit.min(0.0)).times(self.n - 1.0);
-        let noise = if self.noise_var > NARROW {
-            truncated(self.noise_var.sqrt(), noise_y, ln_c, 0.0)
+        let in_cluster = truncated(self.s, y, ln_c, self.logit.min(0.0), ln_cdf).times(self.n - 1.0);
+        let noise = if is_wide {
+            truncated(self.noise_var.sqrt(), noise_y, ln_c, 0.0, ln_noise_cdf)
         } else {
             narrow(self.noise_var, ln_c)
         };
@@ -107,9 +109,22 @@ impl Column {
     }
 }
 
-/// Moments of X/c for X = e^{sg} given g ≤ y, with `ln_end` = s y - ln c.
-fn truncated(s: f64, y: f64, ln_c: f64, ln_end: f64) -> Moments {
-    let ln_cdf = ln_normal_cdf(y);
+/// The part of [a, b] outside of which a function with one peak is below [`LITTLE`] of its largest value, by its values
+/// at steps of at most 1, and one more step on each side.
+fn support(f: impl Fn(f64) -> f64, a: f64, b: f64) -> (f64, f64) {
+    let steps = (b - a).ceil().max(1.0);
+    let place = |i: f64| a + (b - a) * i / steps;
+    let values: Vec<f64> = (0..=steps as usize).map(|i| f(place(i as f64))).collect();
+    let least = LITTLE * values.iter().copied().fold(0.0, f64::max);
+    let (first, last) = (values.iter().position(|f| *f > least), values.iter().rposition(|f| *f > least));
+    match first.zip(last) {
+        Some((first, last)) => (place((first as f64 - 1.0).max(0.0)), place((last as f64 + 1.0).min(steps))),
+        None => (a, b),
+    }
+}
+
+/// Moments of X/c for X = e^{sg} given g ≤ y, with `ln_end` = s y - ln c and `ln_cdf` = ln Φ(y).
+fn truncated(s: f64, y: f64, ln_c: f64, ln_end: f64, ln_cdf: f64) -> Moments {
     let raw = |m: f64| {
         let ms = m * s;
         // ln(e^{(ms)²/2} Φ(y - ms) / c^m). Beyond y the square cancels that of the density of Φ at y - ms.
@@ -184,6 +199,17 @@ fn shifted_lognormal(z: f64, skewness: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn little_lies_outside_the_support() {
+        for (mean, sd) in [(0.0, 1.0), (30.3, 0.2), (-9.9, 0.5)] {
+            let f = |x: f64| (-0.5 * ((x - mean) / sd).powi(2)).exp();
+            let (low, high) = support(f, -10.0, END);
+            let (part, whole) = (integrate(f, low, high, 0.2, 1e-12), integrate(f, -10.0, END, 0.2, 1e-12));
+            assert!((part / whole - 1.0).abs() < 1e-12 && high - low < 20.0, "{mean}: {low} {high}");
+        }
+        assert_eq!(support(|_| 0.0, 0.0, 3.5), (0.0, 3.5));
+    }
 
     #[test]
     fn the_shifted_lognormal_has_its_moments() {

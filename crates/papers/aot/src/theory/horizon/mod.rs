@@ -316,8 +316,10 @@ impl Horizon {
             high += STEP;
         }
         let mut low = p.sqrt();
-        while low > 0.0 && ln_term(low).max(ln_term(low + STEP)) > best - NEGLIGIBLE {
+        let (mut term, mut above) = (ln_term(low), ln_term(low + STEP));
+        while low > 0.0 && term.max(above) > best - NEGLIGIBLE {
             low -= STEP;
+            (term, above) = (ln_term(low), term);
         }
         integrate(|r| ln_chi_density(p, r).exp() * f(self.delta * r), low.max(0.0), high, 4.0 * STEP, AVERAGE_TOL)
     }
