@@ -2,6 +2,7 @@
 
 use super::{Real, Threads, upper_halves};
 use crate::error::{Error, Result, require_shape};
+use faer::traits::RealField;
 use faer::{Accum, MatMut, MatRef, Par};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, ShapeBuilder};
 
@@ -12,6 +13,11 @@ fn on_one_thread() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| faer::set_global_parallelism(Par::Seq));
 }
+
+/// The types of this engine. Not a bound of [`Real`], which other crates see.
+pub trait Field: Real + RealField {}
+impl Field for f32 {}
+impl Field for f64 {}
 
 /// Name of the engine, for `doctor` and reports.
 #[cfg_attr(feature = "lapack", allow(dead_code))]
@@ -35,11 +41,11 @@ fn view_mut<'a, T>(a: &'a mut ArrayViewMut2<'_, T>) -> MatMut<'a, T> {
     unsafe { MatMut::from_raw_parts_mut(a.as_mut_ptr(), rows, cols, row_stride, col_stride) }
 }
 
-fn owned<T: Real>(m: MatRef<'_, T>) -> Array2<T> {
+fn owned<T: Field>(m: MatRef<'_, T>) -> Array2<T> {
     Array2::from_shape_fn((m.nrows(), m.ncols()).f(), |place| m[place])
 }
 
-pub fn gemm<T: Real>(
+pub fn gemm<T: Field>(
     alpha: T,
     a: ArrayView2<T>,
     b: ArrayView2<T>,
@@ -63,7 +69,7 @@ pub fn gemm<T: Real>(
 #[cfg(not(target_family = "wasm"))]
 const SHARED: usize = 1 << 20;
 
-pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
+pub fn qr_q<T: Field>(a: ArrayView2<T>) -> Result<Array2<T>> {
     require_shape(a.ncols() <= a.nrows(), "matrix", a.dim(), "at least as many rows as columns")?;
     on_one_thread();
     let qr = view(&a).qr();
@@ -82,7 +88,7 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     Ok(q)
 }
 
-pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
+pub fn singular_values<T: Field>(a: ArrayView2<T>) -> Result<Array1<T>> {
     on_one_thread();
     let values = view(&a).singular_values();
     upper_halves::clear();
@@ -90,7 +96,7 @@ pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
     Ok(values.into())
 }
 
-pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
+pub fn symmetric_eigen<T: Field>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     on_one_thread();
     require_shape(a.nrows() == a.ncols(), "matrix", a.dim(), "as many rows as columns")?;
     let eigen = view(&a).self_adjoint_eigen(faer::Side::Lower);
@@ -130,7 +136,7 @@ mod tests {
     /// Products of few multiplications take one thread whatever is allowed, so that here the engine itself is asked too.
     #[test]
     fn bits_do_not_depend_on_the_number_of_threads() {
-        fn same<T: Real>(m: usize, k: usize, n: usize) {
+        fn same<T: Field>(m: usize, k: usize, n: usize) {
             let mut rng = Streams::new(1, "threads", 0, (m * k * n) as u64).part("factors", 0);
             let [a, b] = [m, n].map(|columns| normal_matrix(k, columns, &mut rng).mapv(T::of_f64));
             let [mut one, mut all, mut four] = [(); 3].map(|()| Array2::<T>::zeros((m, n).f()));

@@ -5,12 +5,17 @@ use super::{Real, Threads, column_major};
 use crate::error::{Error, Result, require_shape};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2};
-use ndarray_linalg::{EighInto, QR, SVD, UPLO};
+use ndarray_linalg::{EighInto, Lapack, QR, SVD, Scalar, UPLO};
+
+/// The types of this engine. Not a bound of [`Real`], for which `sqrt` would then be that of two traits in other crates.
+pub trait Field: Real + Scalar<Real = Self> + Lapack {}
+impl Field for f32 {}
+impl Field for f64 {}
 
 /// Name of the engine, for `doctor` and reports.
 pub const ENGINE: &str = "BLAS/LAPACK (ndarray-linalg)";
 
-pub fn gemm<T: Real>(
+pub fn gemm<T: Field>(
     alpha: T,
     a: ArrayView2<T>,
     b: ArrayView2<T>,
@@ -27,7 +32,7 @@ pub fn gemm<T: Real>(
     }
 }
 
-pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
+pub fn qr_q<T: Field>(a: ArrayView2<T>) -> Result<Array2<T>> {
     require_shape(a.ncols() <= a.nrows(), "matrix", a.dim(), "at least as many rows as columns")?;
     let (mut q, r) = a.to_owned().qr().map_err(failed)?;
     for (j, mut column) in q.columns_mut().into_iter().enumerate() {
@@ -41,12 +46,12 @@ pub fn qr_q<T: Real>(a: ArrayView2<T>) -> Result<Array2<T>> {
     Ok(q)
 }
 
-pub fn singular_values<T: Real>(a: ArrayView2<T>) -> Result<Array1<T>> {
+pub fn singular_values<T: Field>(a: ArrayView2<T>) -> Result<Array1<T>> {
     let (_, values, _) = a.to_owned().svd(false, false).map_err(failed)?;
     Ok(values)
 }
 
-pub fn symmetric_eigen<T: Real>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
+pub fn symmetric_eigen<T: Field>(a: ArrayView2<T>) -> Result<(Array1<T>, Array2<T>)> {
     require_shape(a.nrows() == a.ncols(), "matrix", a.dim(), "as many rows as columns")?;
     // Of a matrix stored by rows LAPACK would read the upper triangle.
     column_major(a).eigh_into(UPLO::Lower).map_err(failed)

@@ -23,12 +23,7 @@ mod operations {
     use crate::error::Result;
     use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2};
 
-    #[cfg(not(feature = "lapack"))]
-    pub trait Bound: faer::traits::RealField {}
-    #[cfg(feature = "lapack")]
-    pub trait Bound: faer::traits::RealField + ndarray_linalg::Scalar<Real = Self> + ndarray_linalg::Lapack {}
-
-    pub trait Operations: Bound {
+    pub trait Operations: Sized {
         fn gemm(
             alpha: Self,
             a: ArrayView2<Self>,
@@ -44,7 +39,6 @@ mod operations {
 
     macro_rules! operations {
         ($($t:ty)*) => {$(
-            impl Bound for $t {}
             impl Operations for $t {
                 #[inline(never)]
                 fn gemm(

@@ -33,7 +33,7 @@ fn zero() {
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
-    use super::super::faer_engine::{gemm, qr_q, singular_values, symmetric_eigen};
+    use super::super::faer_engine::{Field, gemm, qr_q, singular_values, symmetric_eigen};
     use super::super::{Threads, normal_matrix};
     use crate::rng::Streams;
     use ndarray::{Array2, ArrayView2};
@@ -67,7 +67,7 @@ mod tests {
         let mut rng = Streams::new(1, "upper", 0, 0).part("matrix", 0);
         let a: Array2<f64> = normal_matrix(120, 100, &mut rng);
         let narrow = a.mapv(|x| x as f32);
-        fn square<T: super::super::Real>(a: ArrayView2<T>, threads: Threads) -> Array2<T> {
+        fn square<T: Field>(a: ArrayView2<T>, threads: Threads) -> Array2<T> {
             let mut c = Array2::zeros((a.ncols(), a.ncols()));
             gemm(T::one(), a.t(), a, false, c.view_mut(), threads);
             c
