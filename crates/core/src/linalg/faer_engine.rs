@@ -14,7 +14,7 @@ fn on_one_thread() {
     ONCE.call_once(|| faer::set_global_parallelism(Par::Seq));
 }
 
-/// The types of this engine. Not a bound of [`Real`], which other crates see.
+/// The types of this engine.
 pub trait Field: Real + RealField {}
 impl Field for f32 {}
 impl Field for f64 {}

@@ -7,7 +7,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2};
 use ndarray_linalg::{EighInto, Lapack, QR, SVD, Scalar, UPLO};
 
-/// The types of this engine. Not a bound of [`Real`], for which `sqrt` would then be that of two traits in other crates.
+/// The types of this engine.
 pub trait Field: Real + Scalar<Real = Self> + Lapack {}
 impl Field for f32 {}
 impl Field for f64 {}

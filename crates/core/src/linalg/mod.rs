@@ -12,7 +12,9 @@ mod scalar;
 #[cfg(any(not(feature = "lapack"), test))]
 mod upper_halves;
 
-// Both engines have the same four functions. The feature `lapack` selects the second, and its tests compare the two.
+// Both engines have the same four functions, for the types of their `Field`: as bounds of `Real` its traits would be seen by
+// other crates, where `sqrt` would be that of two traits. The feature `lapack` selects the second, and its tests compare the
+// two.
 #[cfg(not(feature = "lapack"))]
 use faer_engine as engine;
 #[cfg(feature = "lapack")]
