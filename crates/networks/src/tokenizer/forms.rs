@@ -277,3 +277,23 @@ pub(super) fn ids<'a>(path: &Path, vocabulary: &'a Value) -> Result<BTreeMap<u64
     }
     Ok(names)
 }
+
+/// Longest piece of a Unigram vocabulary (bytes): the library drops its tree of pieces by a recursion as deep as the longest,
+/// which takes some 400 bytes of stack for each. SentencePiece learns pieces of up to 16 letters by default.
+const LONGEST_PIECE: usize = 1000;
+
+/// Checks the pieces of a Unigram vocabulary, an array of pieces with their scores.
+///
+/// # Errors
+/// A piece that is too long.
+pub(super) fn pieces(path: &Path, vocabulary: &Value) -> Result<()> {
+    let mut pieces = vocabulary.as_array().into_iter().flatten().enumerate();
+    let long = pieces.find_map(|(i, entry)| Some((i, entry[0].as_str().filter(|piece| piece.len() > LONGEST_PIECE)?)));
+    let Some((i, piece)) = long else { return Ok(()) };
+    let (start, bytes) = (piece.chars().take(20).collect::<String>(), piece.len());
+    let problem = format!(
+        "vocabulary: {start:?}.. (number {i}, {bytes} bytes): must have at most {LONGEST_PIECE} bytes. Take the file from \
+         where the network is"
+    );
+    Err(content(path, problem))
+}

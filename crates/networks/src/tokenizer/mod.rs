@@ -215,6 +215,7 @@ impl Described {
         let mut whole = read_json(path)?;
         require_content(whole.is_object(), path, "must be a tokenizer that can be built, an object of JSON")?;
         forms::ids(path, &whole["model"]["vocab"])?;
+        forms::pieces(path, &whole["model"]["vocab"])?;
         let dropout = &whole["model"]["dropout"];
         if dropout.as_f64().is_some_and(|share| share != 0.0) {
             let requirement = "must be null; merges would be left out at random, and a text had other tokens each time";

@@ -142,6 +142,21 @@ fn vocabularies_that_contradict_themselves_are_refused_by_name() {
     assert!(cased.contains("with do_lower_case: the vocabulary has \"The\""), "{cased}");
 }
 
+/// The library's tree of pieces is dropped by recursion: 5300 bytes overflow the stack of a test's thread.
+#[test]
+fn a_piece_that_would_overflow_the_stack_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |bytes: usize| {
+        let vocab = json!([["<unk>", 0.0], ["x".repeat(bytes), -1.0], ["a", -2.0]]);
+        let whole = json!({"added_tokens": [], "model": {"type": "Unigram", "unk_id": 0, "vocab": vocab}});
+        fs::write(folder.path().join("tokenizer.json"), whole.to_string()).unwrap();
+        Tokenizer::open(folder.path())
+    };
+    assert_eq!(open(1000).unwrap().encode("a").unwrap(), [2]);
+    let message = open(100_000).unwrap_err().to_string();
+    assert!(message.contains("(number 1, 100000 bytes): must have at most 1000 bytes"), "{message}");
+}
+
 /// A GGUF file that has a vocabulary alone, with some settings: name below `tokenizer.ggml`, type and bytes.
 fn gguf_of(pre: &str, more: &[(&str, u32, &[u8])]) -> Vec<u8> {
     let text = |text: &str| [&(text.len() as u64).to_le_bytes()[..], text.as_bytes()].concat();

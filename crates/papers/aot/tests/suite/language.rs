@@ -81,6 +81,8 @@ fn a_chain_is_learnt_and_its_entropy_is_the_floor() {
         assert!(held_out[0] > entropies[0], "{held_out:?}");
         let last = held_out[4];
         assert!((last - number("final")).abs() < 1e-12, "the end is the last point");
+        // Under this seed the networks go .86 to .92 of the way; of 40 under ten seeds all go .86 and more but the four of one
+        // seed, whose chain takes more steps (.45 to .66).
         assert!(last < entropies[0] - 0.5 * (entropies[0] - entropies[1]), "{last} {entropies:?}");
         assert!((number("final") - number("source") - number("excess")).abs() < 1e-12);
         assert!(number("excess.high") > 0.0, "{}", number("excess.high"));

@@ -91,7 +91,8 @@ fn shapes_are_learnt() {
     ];
     let rows = complete(&*tiny(&more).unwrap(), folder.path()).rows;
     for row in &rows {
-        // 1/2 by chance; an exact interval over 320 images is .11 wide.
+        // 1/2 by chance; an exact interval over 320 images is .11 wide. Under this seed the least `low` is .79 and the
+        // largest loss .44, and .66 and .52 of 40 networks under ten seeds: rounding is a smaller change than a seed.
         let low = row.number("test.low").unwrap();
         let losses = row.series("held_out").unwrap();
         let last = losses[losses.len() - 1];
