@@ -248,7 +248,7 @@ impl Horizon {
             at_high = excess(high);
             step *= 2.0;
         }
-        Ok(root(excess, (low, at_low), (high, at_high)).exp())
+        Ok(root(excess, (low, at_low), (high, at_high), (THETA_TOL, LAMBDA_TOL)).exp())
     }
 
     /// The number of updates that are exact before the pattern breaks, where it breaks at the θ that [`Horizon::theta`]
@@ -325,17 +325,18 @@ impl Horizon {
     }
 }
 
-/// The root of an increasing function between two points of opposite sign: the Illinois form of
-/// false position, which cannot leave the bracket and converges faster than linearly.
-fn root(f: impl Fn(f64) -> f64, mut low: (f64, f64), mut high: (f64, f64)) -> f64 {
+/// Computes the root of an increasing function between two points of opposite sign, to the first tolerance, or where its
+/// value is below the second: the Illinois form of false position, which cannot leave the bracket and converges faster than
+/// linearly.
+fn root(f: impl Fn(f64) -> f64, mut low: (f64, f64), mut high: (f64, f64), tol: (f64, f64)) -> f64 {
     let mut last = 0;
     for _ in 0..60 {
-        if high.0 - low.0 < THETA_TOL || low.1 == 0.0 {
+        if high.0 - low.0 < tol.0 || low.1 == 0.0 {
             return low.0;
         }
         let x = (low.0 * high.1 - high.0 * low.1) / (high.1 - low.1);
         let value = f(x);
-        if value.abs() < LAMBDA_TOL {
+        if value.abs() < tol.1 {
             return x;
         }
         if value < 0.0 {

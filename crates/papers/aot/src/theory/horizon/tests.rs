@@ -7,14 +7,17 @@ fn law(tokens: usize, clusters: usize, dim: usize, tau: f64) -> Horizon {
     Horizon::new(tokens, clusters, dim, delta_limit(tokens as f64, dim as f64), tau).unwrap()
 }
 
-/// With n = 1 the column breaks iff θσg exceeds ℓ + ln B: for N = K = 2, B = e^{σ²} alone, and
-/// P = Q((ℓ + σ²)/(θσ)) without any approximation.
+/// With n = 1 the column breaks iff θσg exceeds ℓ + ln B: for N = K, B = e^{σ²} + N - 2 up to noise of 1e-7, and
+/// P = Q((ℓ + ln B)/(θσ)) without any approximation. The integrand jumps in x, at every θ.
 #[test]
-fn two_tokens_in_closed_form() {
-    let law = Horizon::new(2, 2, 5, 0.3, 0.7).unwrap();
-    for (theta, sigma) in [(1.0, 0.5), (3.0, 0.7), (10.0, 0.2)] {
-        let exact = normal_tail((law.logit() + sigma * sigma) / (theta * sigma));
-        assert!((law.column(theta, sigma) / exact - 1.0).abs() < 1e-7);
+fn one_token_a_cluster_in_closed_form() {
+    for (tokens, tau, sigma) in [(2, 0.7, 0.5), (2, 0.99, 0.2), (4, 0.3, 0.03), (17, 0.5, 1.0), (1000, 0.01, 2.0_f64)] {
+        let law = Horizon::new(tokens, tokens, 5, 1e-7, tau).unwrap();
+        let ln_b = ((sigma * sigma).exp() + tokens as f64 - 2.0).ln();
+        for s in [0.3, 0.5, 1.0, 3.2, 5.6, 59.0, 387.7, 1081.7, 2900.0] {
+            let (exact, p) = (normal_tail((law.logit() + ln_b) / s), law.column(s / sigma, sigma));
+            assert!((p / exact - 1.0).abs() < 1e-6, "{tokens} {s}: {p} {exact}");
+        }
     }
 }
 
@@ -83,6 +86,11 @@ fn extreme_parameters_give_numbers() {
     assert!(many.theta(0.5).unwrap() > law(10_000, 100, 50, 0.9).theta(0.5).unwrap());
     let loud = Horizon::new(100, 2, 50, 3.0, 0.55).unwrap();
     assert!(loud.lambda(1.0).is_finite() && loud.lambda(1e6).is_finite());
+    // The variance of the noise scores overflows; here there are none, and P = Q(1/s).
+    let alone = Horizon::new(2, 2, 5, 1e200, 0.5).unwrap().column(0.05, 1.0);
+    assert!((alone / normal_tail(20.0) - 1.0).abs() < 1e-6, "{alone}");
+    let loudest = Horizon::new(2000, 2, 50, 1e300, 1.0 - 1e-16).unwrap().column(1.0, 1.0);
+    assert!((0.0..=1.0).contains(&loudest), "{loudest}");
     // Each token its own cluster.
     assert!(Horizon::new(10, 10, 50, 0.1, 0.55).unwrap().theta(0.5).unwrap().is_finite());
     for x in [1e-8, 1e-3, 1.0, 1e3, 1e8] {
