@@ -62,10 +62,9 @@ pub fn integrate(f: impl Fn(f64) -> f64, a: f64, b: f64, width: f64, tol: f64) -
 ///
 /// ```
 /// use attnlab_core::quadrature::integrate_panels;
-/// // A step of width 1e-9 at 1/3, at which panels end.
-/// let step = |x: f64| 1.0 / (1.0 + (-(x - 1.0 / 3.0) / 1e-9).exp());
-/// let integral = integrate_panels(step, &[0.0, 1.0 / 3.0, 1.0], 1e-8);
-/// assert!((integral - 2.0 / 3.0).abs() < 1e-8);
+/// // |x - 1/3| has a kink, at which panels end.
+/// let integral = integrate_panels(|x: f64| (x - 1.0 / 3.0).abs(), &[0.0, 1.0 / 3.0, 1.0], 1e-8);
+/// assert!((integral - 5.0 / 18.0).abs() < 1e-15);
 /// ```
 pub fn integrate_panels(f: impl Fn(f64) -> f64, ends: &[f64], tol: f64) -> f64 {
     let mut open: Vec<_> = ends.windows(2).map(|ends| (ends[0], ends[1], panel(&f, ends[0], ends[1]))).collect();
@@ -82,6 +81,49 @@ pub fn integrate_panels(f: impl Fn(f64) -> f64, ends: &[f64], tol: f64) -> f64 {
         open.push((middle, b, panel(&f, middle, b)));
     }
     sum
+}
+
+/// How much wider each panel of [`panels_about`] is than the one before it.
+const GROWTH: f64 = 4.0;
+
+/// Computes the ends of panels from `a` to `b` for [`integrate_panels`], of an integrand that changes about `place`, in
+/// [a, b], over the width `first`: panels begin there with that width, and each is four times as wide as the one before
+/// it, but none (rounding aside) is wider than `widest`. What is of width w at a distance of some w from the place is then
+/// not missed, however small w is.
+///
+/// The integral over them is NaN where an argument but `first` is not finite, or [a, b] is more than a million times as
+/// wide as `widest`; it is 0 where b < a.
+///
+/// ```
+/// use attnlab_core::quadrature::{integrate_panels, panels_about};
+/// // Nearly all of e^{-x/w}/w lies within the first 1e-7 of [0, 1].
+/// let w = 1e-9;
+/// let density = |x: f64| (-x / w).exp() / w;
+/// let integral = integrate_panels(density, &panels_about((0.0, 1.0), 0.0, w, 0.5), 1e-12);
+/// assert!((integral - 1.0).abs() < 1e-12);
+/// ```
+pub fn panels_about((a, b): (f64, f64), place: f64, first: f64, widest: f64) -> Vec<f64> {
+    if b < a {
+        return vec![];
+    }
+    if ![a, b, place, widest].iter().all(|x| x.is_finite()) || (b - a) / widest > MOST_PANELS {
+        return vec![f64::NAN; 2];
+    }
+    let place = place.clamp(a, b);
+    // No panel is lost to rounding.
+    let first = first.min(widest).max(2.0 * f64::EPSILON * place.abs()).max(f64::MIN_POSITIVE);
+    let grow = |end: f64| {
+        let (mut last, mut width, mut ends) = (place, first, vec![]);
+        while last != end {
+            let next = last + width.copysign(end - last);
+            // The last panel is what is left, and it is all where even the widest is lost to rounding.
+            last = if next != last && (next - place).abs() < (end - place).abs() { next } else { end };
+            ends.push(last);
+            width = (GROWTH * width).min(widest);
+        }
+        ends
+    };
+    grow(a).into_iter().rev().chain([place]).chain(grow(b)).collect()
 }
 
 #[cfg(test)]
@@ -105,5 +147,30 @@ mod tests {
         // Exact for polynomials of degree 22 in one panel.
         let integral = integrate(|x| x.powi(22), 0.0, 1.0, 2.0, 1e-3);
         assert!((integral - 1.0 / 23.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn panels_grow_from_their_place() {
+        assert_eq!(panels_about((-1.0, 4.5), 0.0, 0.25, 2.0), [-1.0, -0.25, 0.0, 0.25, 1.25, 3.25, 4.5]);
+        assert_eq!(panels_about((1.0, 2.0), 1.0, 9.0, 3.0), [1.0, 2.0]);
+        assert_eq!(panels_about((1.0, 1.0), 1.0, 0.1, 2.0), [1.0]);
+        assert!(panels_about((2.0, 1.0), 1.0, 0.1, 2.0).is_empty());
+        // Narrower than the spacing of f64 there.
+        for (range, place, widest) in [((1e20, 1e20 + 1e6), 1e20, 1e3), ((0.0, 1.0), 0.5, 0.1)] {
+            let ends = panels_about(range, place, 1e-300, widest);
+            assert!(ends.is_sorted_by(|a, b| a < b) && ends.len() < 70, "{ends:?}");
+            assert_eq!((ends[0], ends[ends.len() - 1]), range);
+        }
+    }
+
+    #[test]
+    fn panels_without_sense_give_nan() {
+        let integral =
+            |range, place, first, widest| integrate_panels(|_| 1.0, &panels_about(range, place, first, widest), 1e-9);
+        assert!(integral((0.0, f64::INFINITY), 0.0, 1.0, 1.0).is_nan());
+        assert!(integral((0.0, 1.0), f64::NAN, 1.0, 1.0).is_nan());
+        assert!(integral((0.0, 1e9), 0.0, 1.0, 1.0).is_nan());
+        assert!((integral((0.0, 1.0), 0.0, 0.0, 1.0) - 1.0).abs() < 1e-12);
+        assert_eq!(integral((1.0, 0.0), 0.0, 0.1, 1.0), 0.0);
     }
 }

@@ -80,7 +80,21 @@ pub fn ln_normal_cdf(x: f64) -> f64 {
 }
 
 /// Computes $\ln$ of the density of $\chi_p$, the length of a standard normal vector in `p` dimensions.
+///
+/// ```
+/// use attnlab_core::special::ln_chi_density;
+/// // mpmath with 50 digits. Half the spacing of r, 2e-9 and 6e-11, moves the values by up to 3e-9 and 8e-11.
+/// assert!((ln_chi_density(1e15, 1e15_f64.sqrt() + 0.7) + 1.062_364_958_171_599).abs() < 1e-8);
+/// assert!((ln_chi_density(1e12, 1e6 + 0.7) + 1.062_365_528_526_156).abs() < 3e-10);
+/// ```
 pub fn ln_chi_density(p: f64, r: f64) -> f64 {
+    // The terms of size p ln p cancel, which Stirling's series has done; its next term is below 1e-16.
+    if p >= 1e3 {
+        let y = (r - p.sqrt()) / p.sqrt();
+        let ln = if y > -0.5 { y.ln_1p() } else { (r / p.sqrt()).ln() };
+        let stirling = 1.0 / (6.0 * p) - 1.0 / (45.0 * p.powi(3));
+        return (p - 1.0) * ln - p * (y + 0.5 * y * y) - 0.5 * PI.ln() - stirling;
+    }
     let power = if p == 1.0 { 0.0 } else { (p - 1.0) * r.ln() };
     power - 0.5 * r * r - (0.5 * p - 1.0) * LN_2 - ln_gamma(0.5 * p)
 }

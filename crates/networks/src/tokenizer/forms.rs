@@ -282,7 +282,8 @@ pub(super) fn ids<'a>(path: &Path, vocabulary: &'a Value) -> Result<BTreeMap<u64
 /// which takes some 400 bytes of stack for each. SentencePiece learns pieces of up to 16 letters by default.
 const LONGEST_PIECE: usize = 1000;
 
-/// Checks the pieces of a Unigram vocabulary, an array of pieces with their scores.
+/// Checks the pieces of a Unigram vocabulary, an array of pieces with their scores. Such a vocabulary comes from a
+/// tokenizer.json alone: of GGUF files byte-level pairs are read.
 ///
 /// # Errors
 /// A piece that is too long.

@@ -123,6 +123,8 @@ fn horizon_schema(more: &[Spec]) -> Schema {
 
 /// Refuses parameters outside the range of [`softmax::first_layer`].
 fn in_range([tokens, clusters, dim]: [usize; 3], delta: f64, eta: f64) -> Result<()> {
+    let several = "must be a whole number >= 2: the noise is that of other clusters";
+    require(clusters >= 2, CLUSTERS.name, clusters, several)?;
     let most = softmax::MOST_NEGLECTED;
     let Range { neglected, own_head, .. } = softmax::range(tokens, clusters, dim, delta, eta);
     let larger = format!(

@@ -20,7 +20,7 @@ pub fn formulas() -> Vec<Formula> {
             doc: "common inner product at time t of tokens from an orthonormal start",
             source: "A mathematical perspective on transformers, Theorem 6.8",
             schema: equiangular,
-            value: |p| Ok((1.0 - law(p)?.deficit(&[p.get(TIME)])?[0]).into()),
+            value: |p| Ok(law(p)?.inner_product(&[p.get(TIME)])?[0].into()),
         },
         Formula {
             id: "cluster.pre_ln",

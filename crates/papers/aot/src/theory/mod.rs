@@ -13,14 +13,18 @@ pub mod threshold;
 pub use horizon::Horizon;
 pub use lemma2::Lemma2;
 
-use attnlab_core::quadrature::integrate;
+use attnlab_core::quadrature::{integrate_panels, panels_about};
 use attnlab_core::special::ln_chi_density;
 
-/// Computes the average of f(r) over r = χ_p.
-fn chi_average(p: f64, f: impl Fn(f64) -> f64) -> f64 {
+/// Computes the average of f(x) over x = `scale` · χ_p, for an f that jumps at most at `jump`. Otherwise it may change from x
+/// of some tenths of `unit` on, over a share of x.
+fn chi_average(p: f64, scale: f64, unit: f64, jump: Option<f64>, f: impl Fn(f64) -> f64) -> f64 {
     // Ten standard deviations and more of χ_p to either side leave out less than 1e-40.
     let (low, high) = ((p.sqrt() - 10.0).max(0.0), p.sqrt() + 14.0);
-    integrate(|r| ln_chi_density(p, r).exp() * f(r), low, high, 1.0, 1e-9)
+    let mut ends = panels_about((low, high), low, low.max(unit / scale), 1.0);
+    ends.extend(jump.map(|x| x / scale).filter(|r| (low..high).contains(r)));
+    ends.sort_by(f64::total_cmp);
+    integrate_panels(|r| ln_chi_density(p, r).exp() * f(scale * r), &ends, 1e-9)
 }
 
 /// Computes the logarithm of a sum of exponentials.

@@ -149,6 +149,6 @@ impl FirstLayer {
 
     /// The average over $\sigma = \delta\chi_p$.
     fn average(&self, f: impl Fn(f64) -> f64) -> f64 {
-        chi_average(self.dim, |r| f(self.delta * r))
+        chi_average(self.dim, self.delta, 1.0 / self.delta.max(1.0), None, f)
     }
 }

@@ -68,6 +68,40 @@ impl Layer {
 
     /// The average over r = scale · χ_p.
     fn average(&self, scale: f64, f: impl Fn(f64) -> f64) -> f64 {
-        chi_average(self.dim, |r| f(scale * r))
+        // The self term begins at √τ; a score is τ times a standard normal where r is τ or τ/δ.
+        chi_average(self.dim, scale, self.tau / self.delta.max(1.0), Some(self.tau.sqrt()), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use attnlab_core::special::chi_tail;
+
+    /// Without other tokens $\mathbb E |y'|^2 = \mathbb E r^2 (1 + \eta\tau\,1\{r^2 > \tau\})^2$, and
+    /// $\mathbb E r^2 1\{r^2 > \tau\} = p\, P(\chi^2_{p+2} > \tau)$.
+    #[test]
+    fn the_self_term_begins_at_its_place() {
+        for dim in [1.0, 4.0, 30.0] {
+            for i in 1..200_u32 {
+                let (tau, delta) = (0.03 * f64::from(i), 0.7);
+                let layer = Layer { delta, rate: 0.5 * tau, tau, dim };
+                let added = (1.0 + layer.rate).powi(2) - 1.0;
+                let exact = dim * (1.0 + added * chi_tail(dim + 2.0, tau.sqrt()));
+                let average = layer.average(1.0, |r| layer.energy(r, 0, 0));
+                assert!((average / exact - 1.0).abs() < 1e-8, "{dim} {tau}: {average} {exact}");
+            }
+        }
+    }
+
+    /// For p = 1 the mean of φ(τ/r) is $2\int_0^\infty \phi(r)\phi(\tau/r)\,dr = e^{-\tau}/\sqrt{2\pi}$.
+    #[test]
+    fn a_small_threshold_is_seen() {
+        for tau in [3.0, 1e-2, 1e-4, 1e-6] {
+            let layer = Layer { delta: 1.0, rate: 1.0, tau, dim: 1.0 };
+            let exact = (ln_normal_density(0.0) - tau).exp();
+            let average = layer.average(1.0, |r| ln_normal_density(tau / r).exp());
+            assert!((average / exact - 1.0).abs() < 1e-8, "{tau}: {average} {exact}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use attnlab_aot::rare_event::RareBreaks;
 use attnlab_aot::theory::{Horizon, printed, softmax};
 use attnlab_core::linalg::product;
 use attnlab_core::rng::Streams;
+use attnlab_core::special::normal_tail;
 use attnlab_core::stats::{Estimate, mean};
 use attnlab_theory::sample::Mixture;
 use serde_json::{Map, Value, json};
@@ -205,6 +206,12 @@ fn every_formula_by_name() {
     assert!((number("aot.self_match_lambda", set) / expected - 1.0).abs() < 1e-10);
     let set = json!({"tokens": 1000, "clusters": 4, "dim": 200, "delta": bound(1000, 200), "eta": 0.5});
     assert!((number("aot.softmax_first_layer", set) - 1.259).abs() < 0.003);
+    // Of two tokens Λ is twice the mean of Q((ℓ + σ²)/(θσ)), whose σ is 1e-8 √p but for some 1e-8.
+    let set =
+        json!({"tokens": 2, "clusters": 2, "dim": 1_000_000_000_000_000_u64, "delta": 1e-8, "tau": 0.3, "theta": 5.0});
+    let sigma = 1e-8 * 1e15_f64.sqrt();
+    let exact = 2.0 * normal_tail(((0.3_f64 / 0.7).ln() + sigma * sigma) / (5.0 * sigma));
+    assert!((number("aot.horizon_lambda", set) / exact - 1.0).abs() < 1e-6);
 }
 
 #[test]
@@ -218,6 +225,10 @@ fn eval_refuses_with_advice() {
     assert!(message("aot.min_tokens", json!({"clusters": 1_000_000})).contains("from 1 to"));
     let set = json!({"tokens": 7, "clusters": 2, "dim": 9});
     assert!(message("aot.self_match_lambda", set).contains("multiple of clusters = 2"));
+    let set = json!({"tokens": 1000, "clusters": 1, "dim": 300, "delta": 0.01, "eta": 0.5});
+    assert!(message("aot.softmax_first_layer", set).starts_with("clusters = 1: must be a whole number >= 2"));
+    let set = json!({"tokens": 2000, "clusters": 2, "dim": 900, "delta": 0.0115, "tau": 0.55, "probability": 0.5, "eta": 1e-30});
+    assert!(message("aot.horizon_layers", set).starts_with("eta = 1e-30: must be larger"));
     for formula in attnlab_aot::formulas::formulas() {
         assert!(formula.id.contains('.') && !formula.source.is_empty());
     }

@@ -4,7 +4,8 @@ use statrs::function::beta::beta_reg;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// Computes the share of the sphere $S^{d-1}$, d ≥ 2, within the angle δ of a point:
-/// $\frac12 I_{\sin^2\delta}(\frac{d-1}2, \frac12)$ up to a right angle, with the regularised incomplete beta function.
+/// $\frac12 I_{\sin^2\delta}(\frac{d-1}2, \frac12)$ up to a right angle, with the regularised incomplete beta function, or one half
+/// less $\frac12 I_{\cos^2\delta}(\frac12, \frac{d-1}2)$ next to it.
 ///
 /// ```
 /// use attnlab_cluster::theory::caps::share;
@@ -19,6 +20,10 @@ pub fn share(d: usize, delta: f64) -> f64 {
         _ if delta <= 0.0 => 0.0,
         _ if delta >= PI => 1.0,
         _ if delta > FRAC_PI_2 => 1.0 - share(d, PI - delta),
+        // The square of the sine has lost its digits.
+        _ if delta.cos().powi(2) * (d as f64) < 1.0 => {
+            0.5 - 0.5 * beta_reg(0.5, 0.5 * (d as f64 - 1.0), delta.cos().powi(2))
+        }
         _ => 0.5 * beta_reg(0.5 * (d as f64 - 1.0), 0.5, delta.sin().powi(2)),
     }
 }

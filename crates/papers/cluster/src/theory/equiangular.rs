@@ -56,6 +56,15 @@ impl Equiangular {
         a + (self.n - 1) as f64 * b * gamma
     }
 
+    /// Computes γ(t) from an orthonormal start, at ascending times > 0.
+    ///
+    /// # Errors
+    /// When the flow cannot be integrated.
+    pub fn inner_product(&self, times: &[f64]) -> Result<Vec<f64>> {
+        let path = run(|gamma, _| [self.rate(gamma)], [0.0], times)?;
+        Ok(path.states.iter().map(|s: &Vec<f64>| -(-s[0]).exp_m1()).collect())
+    }
+
     /// Computes 1 − γ(t) from an orthonormal start, at ascending times > 0.
     ///
     /// # Errors

@@ -83,7 +83,8 @@ impl LongContext {
     /// assert!((critical.cosine() - 0.8).abs() < 1e-11);
     /// ```
     pub fn cosine(&self) -> f64 {
-        1.0 - self.deficit()
+        let (c, _) = self.excess();
+        (c * c * self.rho + self.shared()) / (c * c + self.shared())
     }
 
     /// Computes the printed limit for n → ∞.

@@ -28,6 +28,8 @@ fn equiangular_tokens() {
     assert_near("cluster.equiangular", set("sa", 32, 6.0, 20.0), 0.999999667282306, 1e-9);
     assert_near("cluster.equiangular", set("usa", 2, 0.5, 0.3), 0.31363519596812, 1e-9);
     assert_near("cluster.equiangular", set("sa", 2, 0.0, 0.7), 0.604367777117163, 1e-9);
+    // Next to the start: 2 b t with b = e^-50/(1 + 9 e^-50).
+    assert_near("cluster.equiangular", set("sa", 10, 50.0, 1.0), 3.857499695927838e-22, 1e-9);
     assert_near("cluster.pre_ln", set("sa", 6, 1.0, 100.0), 1.687382260588e-04, 1e-8);
     assert_near("cluster.pre_ln", set("usa", 6, 1.0, 50.0), 9.402186986225e-05, 1e-8);
     assert_near("cluster.deviation", set("sa", 5, 1.5, 1.2), 1.2871327792e+00, 1e-6);
@@ -61,6 +63,7 @@ fn pairs_and_layers() {
     assert_near("cluster.pair_duration", set, 0.582977340154998, 1e-13);
     // By the weights of every token, in mpmath with 40 digits.
     assert_near("cluster.long_context", json!({ "n": 10, "rho": 0.3, "gamma": 0.7 }), 0.9461881089765453, 1e-11);
+    assert_near("cluster.long_context", json!({ "n": 1000000, "rho": 0.0, "gamma": 3.0 }), 2.000000000001e-18, 1e-11);
     assert_near("cluster.long_context", json!({ "n": 1000, "rho": 0.5, "gamma": 2.0 }), 0.8002799679807885, 1e-11);
     assert_near("cluster.long_context", json!({ "n": 50, "rho": 0.0, "gamma": 0.9 }), 0.09697891294155858, 1e-11);
     assert_near("cluster.long_context", json!({ "n": 100000, "rho": 0.8, "gamma": 12.0 }), 0.8000000320000765, 1e-11);
@@ -90,6 +93,8 @@ fn caps() {
     assert_near("cluster.renyi_centres", json!({ "d": 5, "delta": 2.5 }), 1.028480696593424, 1e-9);
     assert_near("cluster.renyi_centres", json!({ "d": 64, "delta": 1.3 }), 64.05605019182705, 1e-9);
     assert_near("cluster.renyi_centres", json!({ "d": 1000, "delta": 1.5 }), 79.30549303046799, 1e-9);
+    // Next to a right angle, by the complement.
+    assert_near("cluster.renyi_centres", json!({ "d": 100000, "delta": 1.5707962967948965 }), 2.000015138796232, 1e-12);
 }
 
 proptest! {

@@ -25,12 +25,34 @@ pub fn mmse(variances: &[f64], sigma_z2: f64) -> f64 {
     variances.iter().map(|v| v * shrinkage(sigma_z2, *v)).sum()
 }
 
-/// The quadratic $a\gamma^2 - 2b\gamma + c$ that the loss of linear attention is.
-fn quadratic(variances: &[f64], context: f64, sigma_z2: f64) -> (f64, f64, f64) {
+/// The loss of linear attention as a function of γ: least + a (γ - best)².
+///
+/// With a from the loss at the top, best = $s_2/a$, and $a s_1 - s_2^2$ is a sum of terms that are nowhere negative,
+/// as $s_1 s_3 - s_2^2 = s_1 \sum_i \lambda_i (\lambda_i - s_2/s_1)^2$: near the best γ nothing cancels.
+pub(super) struct Parabola {
+    pub a: f64,
+    pub best: f64,
+    pub least: f64,
+}
+
+impl Parabola {
+    pub fn at(&self, gamma: f64) -> f64 {
+        self.least + if self.a == 0.0 { 0.0 } else { self.a * (gamma - self.best).powi(2) }
+    }
+}
+
+fn parabola(variances: &[f64], context: f64, sigma_z2: f64) -> Parabola {
     let s = |k: i32| variances.iter().map(|v| v.powi(k)).sum::<f64>();
     let (s1, s2, s3) = (s(1), s(2), s(3));
-    let within = (1.0 + 1.0 / context) * (s3 + sigma_z2 * s2);
-    (within + s1 * (s2 + sigma_z2 * s1) / context, s2, s1)
+    let scatter: f64 = variances.iter().map(|v| v * (v - s2 / s1).powi(2)).sum();
+    let noise = sigma_z2 * s2;
+    let by_context = (s3 + noise + s1 * (s2 + sigma_z2 * s1)) / context;
+    let a = s3 + noise + by_context;
+    if a == 0.0 {
+        // Of variances so small, attention sees nothing at any γ that is no infinity.
+        return Parabola { a, best: f64::NAN, least: s1 };
+    }
+    Parabola { a, best: s2 / a, least: s1 * ((scatter + noise + by_context) / a) }
 }
 
 /// Expected loss of linear attention (3) with $\alpha\beta = \gamma$ and $L$ = `context` clean tokens;
@@ -45,15 +67,13 @@ fn quadratic(variances: &[f64], context: f64, sigma_z2: f64) -> (f64, f64, f64) 
 /// assert!((attention_mse(&[2.0; 8], 499.0, 1.0, gamma) / 16.0 - 0.34514).abs() < 1e-5);
 /// ```
 pub fn attention_mse(variances: &[f64], context: f64, sigma_z2: f64, gamma: f64) -> f64 {
-    let (a, b, c) = quadratic(variances, context, sigma_z2);
-    (a * gamma - 2.0 * b) * gamma + c
+    parabola(variances, context, sigma_z2).at(gamma)
 }
 
 /// The $\gamma = \alpha\beta$ of least expected loss at `context` clean tokens. With equal variances
 /// $\gamma^* = 1 / [(\sigma_0^2 + \sigma_Z^2)(1 + (d+1)/L)]$.
 pub fn best_gamma(variances: &[f64], context: f64, sigma_z2: f64) -> f64 {
-    let (a, b, _) = quadratic(variances, context, sigma_z2);
-    b / a
+    parabola(variances, context, sigma_z2).best
 }
 
 /// $\mathbb E\|F_{\rm Lin} - f_{\rm opt}\|^2$ of Theorem 3.1's (4), times $L$:

@@ -46,15 +46,33 @@ impl Clusters {
     /// Posterior weights of the clusters given the query.
     pub(crate) fn responsibilities(&self, query: ArrayView1<f64>, sigma_z2: f64, weight: Weight) -> Vec<f64> {
         let half = 0.5 * query.len() as f64;
-        let log_weight = |(a, mean): (usize, ArrayView1<f64>)| {
+        let prior = |a: usize| {
             let (total, variance) = (sigma_z2 + self.variances[a], self.variances[a]);
             let normaliser = match weight {
                 Weight::Corrected => -half * total.ln(),
                 Weight::Printed => half * (total / variance).ln(),
             };
-            self.weights[a].ln() + normaliser - 0.5 * distance2(query, mean) / total
+            (total, self.weights[a].ln() + normaliser)
         };
-        let mut logs: Vec<f64> = self.means.columns().into_iter().enumerate().map(log_weight).collect();
+        let clusters = 0..self.weights.len();
+        let log_weight = |a: usize| prior(a).1 - 0.5 * distance2(query, self.means.column(a)) / prior(a).0;
+        // Relative to the most probable cluster, with |x - μ_a|² less its |x - μ|² as a product: far from all clusters the
+        // squares have lost what tells these apart.
+        let most = clusters.clone().max_by(|a, b| log_weight(*a).total_cmp(&log_weight(*b))).unwrap_or(0);
+        let (origin, (least, _)) = (self.means.column(most), prior(most));
+        let distance = distance2(query, origin);
+        let product = |((m, o), x): ((&f64, &f64), &f64)| {
+            let (sum, apart) = (m + o, (m - x, o - x));
+            let sum = if sum.abs() <= apart.0.abs() + apart.1.abs() { sum - 2.0 * x } else { apart.0 + apart.1 };
+            (m - o) * sum
+        };
+        let relative = |a: usize| {
+            let (total, log_prior) = prior(a);
+            let farther: f64 = self.means.column(a).iter().zip(origin).zip(query).map(product).sum();
+            let wider = if total == least { 0.0 } else { distance * ((least - total) / total / least) };
+            log_prior - 0.5 * (farther / total + wider)
+        };
+        let mut logs: Vec<f64> = clusters.map(relative).collect();
         softmax(&mut logs);
         logs
     }
@@ -154,8 +172,10 @@ pub fn two_cluster_mmse(n: usize, radius: f64, weight: f64, sigma0_2: f64, sigma
     // times 4 R^2, in units t of sqrt(total).
     let density = |t: f64| {
         let (up, down) = ((-0.5 * (t - lambda).powi(2)).exp(), (-0.5 * (t + lambda).powi(2)).exp());
-        let sum = weight * up + other * down;
-        if sum == 0.0 { 0.0 } else { weight * up * other * down / sum }
+        // The product of both over their sum, without underflow.
+        let (up, down) = (weight * up, other * down);
+        let (least, most) = (up.min(down), up.max(down));
+        if most == 0.0 { 0.0 } else { least * (most / (up + down)) }
     };
     // The integrand is at most exp(-(t² + λ²)/2)/4, so that nothing is left beyond 40.
     let reach = (lambda + 14.0).min(40.0);
@@ -178,5 +198,24 @@ fn finite<'a>(name: &str, numbers: impl IntoIterator<Item = &'a f64>) -> Result<
     match numbers.into_iter().find(|x| !x.is_finite()) {
         Some(bad) => Err(Error::invalid(name, bad, "must be finite numbers only")),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::array;
+
+    /// The nearest centre is a point with next to no noise, which has no weight; the other two have .3 e^{-.7²/2} and
+    /// .5 e^{-2.3²/2}.
+    #[test]
+    fn a_near_cluster_without_weight_costs_no_digits() {
+        let clusters =
+            Clusters { means: array![[0.0, 1.0, -2.0]], weights: vec![0.2, 0.3, 0.5], variances: vec![0.0, 1.0, 1.0] };
+        let (right, left) = (0.3 * (-0.245_f64).exp(), 0.5 * (-2.645_f64).exp());
+        for sigma_z2 in [1e-20, 1e-15] {
+            let p = clusters.responsibilities(array![0.3].view(), sigma_z2, Weight::Corrected);
+            assert!(p[0] == 0.0 && (p[1] - right / (right + left)).abs() < 1e-13, "{p:?}");
+        }
     }
 }

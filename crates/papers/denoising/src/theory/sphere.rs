@@ -6,6 +6,7 @@
 //! $p(t) = \chi_m(t)\, e^{-\lambda^2/2} M_\nu(\lambda t)$, with $M_\nu$ as in
 //! [`ln_sphere_mean`](attnlab_core::special::ln_sphere_mean); expectations are integrals against it.
 
+use super::linear::Parabola;
 use attnlab_core::quadrature::integrate;
 use attnlab_core::special::{bessel_ratio, bessel_ratio_complement, ln_chi_density, ln_scaled_sphere_mean};
 
@@ -194,20 +195,18 @@ pub fn effective_share(d: usize, radius: f64, sigma_z2: f64) -> f64 {
     (2.0 * ln_scaled_sphere_mean(nu, kappa) - ln_scaled_sphere_mean(nu, 2.0 * kappa)).exp()
 }
 
-/// The quadratic $a\gamma^2 - 2b\gamma + c$ that the loss of linear attention is on this sphere:
-/// $\Sigma = (R^2/m) I$ on the subspace and $x x^T x x^T = R^2 x x^T$ give
-/// $\mathbb E[\hat\Sigma^2] = (R^4/m^2)(1 + (m-1)/L)\, I$.
-fn quadratic(d: usize, context: f64, radius: f64, sigma_z2: f64) -> (f64, f64, f64) {
+/// The loss of linear attention on this sphere as a function of γ: $\Sigma = (R^2/m) I$ on the subspace and
+/// $x x^T x x^T = R^2 x x^T$ give $\mathbb E[\hat\Sigma^2] = (R^4/m^2)(1 + (m-1)/L)\, I$.
+fn parabola(d: usize, context: f64, radius: f64, sigma_z2: f64) -> Parabola {
     let (m, r2) = (d as f64 + 1.0, radius * radius);
-    let b = r2 * r2 / m;
-    let a = (r2 / m + sigma_z2) * b * (1.0 + (m - 1.0) / context);
-    (a, b, r2)
+    let (total, by_context) = (r2 / m + sigma_z2, (m - 1.0) / context);
+    let inverse = total * (1.0 + by_context);
+    Parabola { a: inverse * r2 * r2 / m, best: 1.0 / inverse, least: r2 * ((sigma_z2 + total * by_context) / inverse) }
 }
 
 /// Expected loss of linear attention (3) with $\alpha\beta = \gamma$ at `context` clean tokens, exact.
 pub fn linear_attention_mse(d: usize, context: f64, radius: f64, sigma_z2: f64, gamma: f64) -> f64 {
-    let (a, b, c) = quadratic(d, context, radius, sigma_z2);
-    (a * gamma - 2.0 * b) * gamma + c
+    parabola(d, context, radius, sigma_z2).at(gamma)
 }
 
 /// The $\gamma = \alpha\beta$ of least loss of linear attention:
@@ -219,8 +218,7 @@ pub fn linear_attention_mse(d: usize, context: f64, radius: f64, sigma_z2: f64, 
 /// assert!((gamma - 4.662).abs() < 5e-4);
 /// ```
 pub fn best_linear_gamma(d: usize, context: f64, radius: f64, sigma_z2: f64) -> f64 {
-    let (a, b, _) = quadratic(d, context, radius, sigma_z2);
-    b / a
+    parabola(d, context, radius, sigma_z2).best
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@
 use super::mixture::check_query;
 use super::{Result, each, non_negative, per_cluster, positive, require_shape, softmax, weights};
 use attnlab_core::error::Error;
-use attnlab_core::special::{bessel_ratio, ln_sphere_mean};
+use attnlab_core::special::{bessel_ratio, ln_scaled_sphere_mean};
 use ndarray::{Array1, Array2, ArrayView1};
 
 /// The clusters.
@@ -73,11 +73,15 @@ impl SphericalClusters {
         check_query(query, self.means.nrows())?;
         let nu = self.order();
         let (mut tilted, mut p) = (vec![], vec![]);
+        let tilt = &query * (self.radius / sigma_z2);
         for (a, mean) in self.means.columns().into_iter().enumerate() {
             let k = self.concentrations[a];
-            let v = &mean * k + &query * (self.radius / sigma_z2);
+            let v = &mean * k + &tilt;
             let length = v.dot(&v).sqrt();
-            p.push(self.weights[a].ln() + ln_sphere_mean(nu, length) - ln_sphere_mean(nu, k));
+            // |v| - k for a unit mean, and the growth e^k apart from the means: nothing of size k cancels.
+            let longer = if k == 0.0 { length } else { tilt.dot(&(&mean * (2.0 * k) + &tilt)) / (length + k) };
+            let scaled = |kappa: f64| ln_scaled_sphere_mean(nu, kappa);
+            p.push(self.weights[a].ln() + longer + scaled(length) - scaled(k));
             tilted.push((v, length));
         }
         softmax(&mut p);

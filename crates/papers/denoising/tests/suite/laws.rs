@@ -264,3 +264,34 @@ fn bad_input_names_what_is_wrong() {
         assert!(posterior(bad.clone()).is_err(), "{bad}");
     }
 }
+
+/// Where squares or differences of closed forms have lost their digits; the right numbers by hand or by mpmath.
+#[test]
+fn closed_forms_keep_their_digits() {
+    let near = |value: &Value, exact: f64| {
+        let value = value.as_f64().unwrap();
+        assert!((value / exact - 1.0).abs() < 1e-9, "{value} {exact}");
+    };
+    // At the best γ one direction has σ² left, and 2/L of the context in the second case.
+    let set = json!({"d": 0, "L": 1, "R": 1e10, "sigma_z2": 1e-30});
+    near(&eval("denoise.sphere_linear_mse", set).unwrap(), 1e-30);
+    let set = json!({"d": 1, "L": 1_000_000_000_000_u64, "sigma0_2": 1.0, "sigma_z2": 1e-12});
+    near(&eval("denoise.linear_mse", set).unwrap(), 3e-12);
+    // Of two clusters far away: half of the query's .5, and half of tanh(.25), in the second component.
+    let set =
+        json!({"means": [[0, 1], [0, -1]], "weights": [0.5, 0.5], "variances": [1, 1], "sigma_z2": 1, "x": [1e9, 0.5]});
+    near(&eval("denoise.mixture_posterior", set).unwrap()[1], 0.372_459_331_201_854_6);
+    let set = json!({"means": [[1e-5], [-1e-5]], "weights": [0.5, 0.5], "variances": [0, 0], "sigma_z2": 1e-30, "x": [1e-26]});
+    near(&eval("denoise.mixture_posterior", set).unwrap()[0], 1e-5 * 0.1_f64.tanh());
+    // A query that favours neither of two sharp clusters.
+    let set = json!({
+        "means": [[1, 0, 0], [0, 1, 0]], "weights": [0.3, 0.7], "concentrations": [1e16, 1e16], "R": 1, "sigma_z2": 1,
+        "x": [0.5, 0.5, 0.2]
+    });
+    let mean = eval("denoise.spherical_posterior", set).unwrap();
+    near(&mean[0], 0.3);
+    near(&mean[1], 0.7);
+    let set = json!({"n": 1, "R": 30, "weight": 0.5, "sigma0_2": 0, "sigma_z2": 1});
+    // mpmath: R e^{-R²/2}/√(2π) ∫ sech(x) e^{-x²/(2R²)} dx
+    near(&eval("denoise.two_cluster_mmse", set).unwrap(), 1.386_981_404_690_515_6e-194);
+}

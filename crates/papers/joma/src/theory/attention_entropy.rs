@@ -1,6 +1,6 @@
 //! Entropy of the attention along Eq. (6): it falls, has a minimum, and rises to that of softmax(μ²).
 
-use super::convergence::log_inverse_gap;
+use super::convergence::{log_inverse_gap, time_to};
 use attnlab_core::error::{Error, Result, require};
 use attnlab_theory::measure::softmax_entropy;
 
@@ -46,7 +46,8 @@ pub fn at_time(mu: &[f64], t: f64) -> f64 {
     softmax_entropy(&mu.iter().map(|mu: &f64| (mu * (-log_inverse_gap(*mu, t)).exp_m1()).powi(2)).collect::<Vec<_>>())
 }
 
-/// The dip of the entropy along (6): the lowest of 1000 times at equal ratios, refined by the golden section.
+/// The dip of the entropy along (6): the lowest of 1000 times at equal ratios and those between which two components grow,
+/// refined by the golden section.
 ///
 /// # Errors
 /// No targets, or one beyond ±[`LARGEST_TARGET`].
@@ -62,12 +63,19 @@ pub fn dip(mu: &[f64]) -> Result<Dip> {
     if let Some(bad) = mu.iter().find(|mu| mu.is_nan() || mu.abs() > LARGEST_TARGET) {
         return Err(Error::invalid("mu", bad, format!("must be from -{LARGEST_TARGET} to {LARGEST_TARGET}")));
     }
-    let time = |i: f64| TIMES.0 * (TIMES.1 / TIMES.0).powf(i / f64::from(LOOKS));
-    let entropy = |i: f64| at_time(mu, time(i));
-    let points = (0..=LOOKS).map(|i| (f64::from(i), entropy(f64::from(i))));
-    let (lowest, _) = points.fold((0.0, f64::INFINITY), |m, x| if x.1 < m.1 { x } else { m });
-    let place = golden(&entropy, (lowest - 1.0).max(0.0), (lowest + 1.0).min(f64::from(LOOKS)));
-    Ok(Dip { least: entropy(place), time: time(place), end: entropy_of(mu, 1.0) })
+    let (first, last) = (TIMES.0.ln(), TIMES.1.ln());
+    let mut looks: Vec<f64> = (0..=LOOKS).map(|i| first + (last - first) * f64::from(i) / f64::from(LOOKS)).collect();
+    // Large components grow suddenly, and with near targets one soon after the other.
+    let mut halves: Vec<f64> = mu.iter().map(|mu| time_to(0.5, *mu).ln()).collect();
+    halves.sort_by(f64::total_cmp);
+    looks.extend(halves.windows(2).map(|pair| 0.5 * (pair[0] + pair[1])));
+    looks.sort_by(f64::total_cmp);
+    looks.dedup();
+    let entropy = |ln_t: f64| at_time(mu, ln_t.exp());
+    let points = looks.iter().enumerate().map(|(i, ln_t)| (i, entropy(*ln_t)));
+    let (lowest, _) = points.fold((0, f64::INFINITY), |m, x| if x.1 < m.1 { x } else { m });
+    let place = golden(&entropy, looks[lowest.saturating_sub(1)], looks[(lowest + 1).min(looks.len() - 1)]);
+    Ok(Dip { least: entropy(place), time: place.exp(), end: entropy_of(mu, 1.0) })
 }
 
 /// The place of the minimum of a function with one minimum in [a, b].
@@ -112,6 +120,13 @@ mod tests {
         assert!((dip.least - 9.062_310e-4).abs() < 1e-9, "{dip:?}");
         assert!((dip.time - 0.469_339).abs() < 1e-5, "{dip:?}");
         assert!((dip.end - 0.310_263_834_334_914).abs() < 1e-12);
+    }
+
+    /// Two large targets that are nearly equal: by 161 times between their growth, in Python.
+    #[test]
+    fn a_narrow_dip() {
+        let dip = dip(&[20.0, 19.9]).unwrap();
+        assert!(dip.least < 1e-160 && (dip.time - 0.06534).abs() < 2e-4, "{dip:?}");
     }
 
     /// No dip: one component, and equal ones.

@@ -1,7 +1,7 @@
 //! Chance levels and ceilings that trained networks are held against.
 
 use attnlab_core::error::{self, Result};
-use attnlab_core::quadrature::integrate;
+use attnlab_core::quadrature::{integrate_panels, panels_about};
 use libm::lgamma;
 use statrs::function::beta::beta_reg;
 
@@ -27,10 +27,11 @@ pub fn largest_correlation(units: usize, points: usize) -> Result<f64> {
     let allowed = "must be a whole number >= 3; centred columns of two points have correlation 1 or -1";
     error::require(points >= 3, "points", points, allowed)?;
     let half = 0.5 * (points as f64 - 2.0);
-    let below = |r: f64| beta_reg(half, half, (0.5 * (1.0 + r)).clamp(0.0, 1.0));
-    let some_above = |r: f64| -(units as f64 * below(r).ln()).exp_m1();
+    let above = |r: f64| beta_reg(half, half, (0.5 * (1.0 - r)).clamp(0.0, 1.0));
+    let some_above = |r: f64| -(units as f64 * (-above(r)).ln_1p()).exp_m1();
     // The law is as wide as 1/√n.
-    Ok(integrate(some_above, -1.0, 1.0, (0.5 / (points as f64).sqrt()).clamp(1e-3, 0.1), 1e-12) - 1.0)
+    let ends = panels_about((-1.0, 1.0), 0.0, 0.5 / (points as f64).sqrt(), 0.25);
+    Ok(integrate_panels(some_above, &ends, 1e-12) - 1.0)
 }
 
 /// The stable rank of an m x n matrix of independent entries of mean 0 and one variance, to leading order:

@@ -98,9 +98,12 @@ pub fn log_inverse_gap(mu: f64, t: f64) -> f64 {
     let mut l = t.max((t - remainder(0.0, mu)) * growth);
     // Quadratic from the first steps on; each costs one quadrature.
     for _ in 0..100 {
-        let gap = (-l).exp();
-        let excess = t - l / growth - remainder(gap, mu);
-        let step = excess * (0.5 * mu * mu * (1.0 - gap).powi(2)).exp();
+        let share = -(-l).exp_m1();
+        let f = match share <= HALF {
+            true => away_from_pole(share, mu.abs()),
+            false => l / growth + remainder((-l).exp(), mu),
+        };
+        let step = (t - f) * (0.5 * (mu * share).powi(2)).exp();
         l += step;
         if step.abs() <= 1e-14 * l {
             break;
@@ -111,10 +114,15 @@ pub fn log_inverse_gap(mu: f64, t: f64) -> f64 {
 
 /// The correction $\Lambda(t)$ of (7): $\ln(1/\delta_j) / \ln(1/\delta_k) = e^{\mu_j^2/2 - \mu_k^2/2} (1 + \Lambda)$.
 ///
-/// Exactly $(\rho_k - \rho_j) e^{\mu_k^2/2} / \ln(1/\delta_k)$.
+/// Exactly $(\rho_k - \rho_j) e^{\mu_k^2/2} / \ln(1/\delta_k)$, which keeps its digits where Λ is small and the gaps are.
 pub fn lambda(mu_j: f64, mu_k: f64, t: f64) -> f64 {
     let (l_j, l_k) = (log_inverse_gap(mu_j, t), log_inverse_gap(mu_k, t));
-    l_j / l_k * (0.5 * (mu_k * mu_k - mu_j * mu_j)).exp() - 1.0
+    let lambda = l_j / l_k * (0.5 * (mu_k * mu_k - mu_j * mu_j)).exp() - 1.0;
+    if lambda.abs() > 0.1 || l_j.min(l_k) < 1.0 {
+        return lambda;
+    }
+    let rest = |mu: f64, l: f64| remainder((-l).exp(), mu);
+    (rest(mu_k, l_k) - rest(mu_j, l_j)) * (0.5 * mu_k * mu_k).exp() / l_k
 }
 
 /// The time at which ln(1/δ) is `l` for target μ under linear attention from v = 0 and the logit `z0` > 0.
@@ -144,7 +152,7 @@ pub fn linear_time(l: f64, mu: f64, z0: f64) -> f64 {
 /// assert!((most - 0.638_172_686_338_951_3).abs() < 1e-14);
 /// ```
 pub fn lemma6(y: f64) -> f64 {
-    if y == 0.0 { 0.0 } else { -(-y * y).exp_m1() / y }
+    if y.abs() < 1e-9 { y } else { -(-y * y).exp_m1() / y }
 }
 
 /// The function G(y) = e^{-y²/2} ∫_0^y e^{x²/2} dx of Lemma 7, for y ≥ 0: at most .765152, at y = 1.306930.
@@ -155,10 +163,9 @@ pub fn lemma6(y: f64) -> f64 {
 /// assert!((g - 0.752_136_210_019_980_4).abs() < 1e-13);
 /// ```
 pub fn lemma7(y: f64) -> f64 {
-    // The integrand is largest at x = y, where it falls over a length 1/y.
-    // Beyond 40/y from the end it is below e^-40.
-    let from = (y - 40.0 / y.max(1e-3)).max(0.0);
-    integrate(|x| (0.5 * (x * x - y * y)).exp(), from, y, 0.5_f64.min(1.0 / y.max(1e-3)), 1e-15)
+    // Over d = y - x, where the integrand falls over a length 1/y: beyond 40/y it is below e^-40.
+    let end = y.min(40.0 / y.max(1e-3));
+    integrate(|d| (-d * (y - 0.5 * d)).exp(), 0.0, end, 0.5_f64.min(1.0 / y.max(1e-3)), 1e-15)
 }
 
 /// The function ζ(r, μ) of (84): $\sqrt{\pi/2}\,\operatorname{erf}(r\mu/\sqrt2) + (1 - e^{-r^2\mu^2/2})/\mu$.

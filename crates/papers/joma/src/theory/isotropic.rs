@@ -18,10 +18,11 @@
 
 use super::Activation;
 use attnlab_core::error::{self, Error, Result};
-use attnlab_core::quadrature::integrate;
+use attnlab_core::quadrature::{integrate, integrate_panels, panels_about};
 use attnlab_core::special::{ln_normal_density, normal_cdf};
-use libm::lgamma;
-use std::f64::consts::{FRAC_PI_2, PI};
+use libm::{erf, lgamma};
+use statrs::function::beta::beta_reg;
+use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
 /// An isotropic law by its radial shape; every coordinate has the scale of the standard form.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,29 +133,28 @@ impl Isotropic {
         };
         let f = |l: f64| self.joint_density((y * y + l * l).sqrt()) * l.powi(n - 2);
         let integral = match self.radial {
-            Radial::Ball => piece(&f, 0.0, (1.0 - y * y).max(0.0).sqrt(), TOL),
-            _ => tail(&f, 0.0, 2.0, TOL),
+            Radial::Ball => from_place(&f, 0.0, (1.0 - y * y).max(0.0).sqrt(), f64::INFINITY, TOL),
+            _ => self.over_lengths(f, (0.0, f64::INFINITY), TOL),
         };
         surface * integral
     }
 
-    /// The probability P[t > -ρ].
-    fn above(&self, rho: f64) -> f64 {
+    /// The probability P[0 < t < x] for x ≥ 0, with the digits of a small one.
+    fn within(&self, x: f64) -> f64 {
         match self.radial {
-            Radial::Gaussian => normal_cdf(rho),
-            // statrs panics at NaN.
-            Radial::Student { .. } if rho.is_nan() => f64::NAN,
-            Radial::Student { nu } => {
-                use statrs::distribution::{ContinuousCDF, StudentsT};
-                // ν > 1 and finite was checked.
-                StudentsT::new(0.0, 1.0, nu).map_or(f64::NAN, |t| t.cdf(rho))
-            }
-            Radial::Ball => match rho {
-                r if r <= -1.0 => 0.0,
-                r if r >= 1.0 => 1.0,
-                // Between: by symmetry from the middle, so that small ρ keep their digits.
-                r => 0.5 + integrate(|t| self.density(t), 0.0, r.abs(), 0.25, TOL).copysign(r),
-            },
+            Radial::Gaussian => 0.5 * erf(x * FRAC_1_SQRT_2),
+            Radial::Student { .. } if x * x == f64::INFINITY => 0.5,
+            Radial::Student { nu } => 0.5 * beta_reg(0.5, 0.5 * nu, x * x / (nu + x * x)),
+            Radial::Ball => integrate(|t| self.density(t), 0.0, x.min(1.0), 0.25, TOL),
+        }
+    }
+
+    /// The probability P[t > x] for x ≥ 0, with the digits of a small one.
+    fn beyond(&self, x: f64) -> f64 {
+        match self.radial {
+            Radial::Gaussian => normal_cdf(-x),
+            Radial::Student { nu } => 0.5 * beta_reg(0.5 * nu, 0.5, nu / (nu + x * x)),
+            Radial::Ball => integrate(|t| self.density(t), x, 1.0, 0.25, TOL),
         }
     }
 
@@ -176,8 +176,11 @@ impl Isotropic {
     /// assert!((normal.theta1((0.0, 1.0), 0.0) - 0.5).abs() < 8.0 * f64::EPSILON);
     /// # Ok::<(), attnlab_core::Error>(())
     /// ```
-    pub fn theta1(&self, (minus, plus): (f64, f64), rho: f64) -> f64 {
-        minus + (plus - minus) * self.above(rho)
+    pub fn theta1(&self, slopes: (f64, f64), rho: f64) -> f64 {
+        if rho.is_nan() {
+            return f64::NAN;
+        }
+        mean_slope(slopes, rho, self.within(rho.abs()), || self.beyond(rho.abs()))
     }
 
     /// The mean θ_2(ρ) for slopes (c_-, c_+).
@@ -192,8 +195,8 @@ impl Isotropic {
 
     /// The means θ_1 and θ_2 of any ψ = φ' at r and s = |RRᵀv|, by their definition as integrals over p_n.
     pub fn thetas(&self, phi: Activation, r: f64, s: f64) -> (f64, f64) {
-        let value =
-            |power: i32| self.over_line(|t: f64| t.powi(power) * phi.slope(s * t + r) * self.density(t), -r / s);
+        let kink = (-r / s, 1.0 / s);
+        let value = |power: i32| self.over_line(|t: f64| t.powi(power) * phi.slope(s * t + r) * self.density(t), kink);
         (value(0), value(1))
     }
 
@@ -203,7 +206,7 @@ impl Isotropic {
         let n = self.dim;
         if n == 1 {
             let both = |t: f64, power: i32| self.joint_density(t.abs()) * t.powi(power) * phi.slope(s * t + r);
-            let moment = |power| self.over_line(|t| both(t, power), -r / s);
+            let moment = |power| self.over_line(|t| both(t, power), (-r / s, 1.0 / s));
             return (moment(0), moment(1));
         }
         // Surface of the unit sphere in n - 1 dimensions, 2 for n = 2.
@@ -216,57 +219,82 @@ impl Isotropic {
                 along.powi(power) * phi.slope(s * along + r) * a.sin().powi(n as i32 - 2)
             };
             let kink = (-r / (s * l)).clamp(-1.0, 1.0).acos();
-            piece(&f, 0.0, kink, TOL) + piece(&f, kink, PI, TOL)
+            let width = 1.0 / (s * l);
+            from_place(&f, kink, 0.0, width, TOL) + from_place(&f, kink, PI, width, TOL)
         };
         let over = |power: i32| {
             let f = |l: f64| surface * self.joint_density(l) * l.powi(n as i32 - 1) * shell(l, power);
             // Shells that only touch the kink's plane: the integrand has no derivative there.
-            let kink = (r / s).abs();
-            match self.radial {
-                Radial::Ball => {
-                    let kink = kink.min(1.0);
-                    piece(&f, 0.0, kink, OUTER_TOL) + piece(&f, kink, 1.0, OUTER_TOL)
-                }
-                _ => piece(&f, 0.0, kink, OUTER_TOL) + tail(&f, kink, self.scale(), OUTER_TOL),
-            }
+            self.over_lengths(f, ((r / s).abs(), 1.0 / s), OUTER_TOL)
         };
         (over(0), over(1))
     }
 
-    /// The integral of f over the line, f with a kink at `kink` and the tails of this law.
-    fn over_line(&self, f: impl Fn(f64) -> f64, kink: f64) -> f64 {
-        match self.radial {
-            Radial::Ball => {
-                let kink = kink.clamp(-1.0, 1.0);
-                piece(&f, -1.0, kink, TOL) + piece(&f, kink, 1.0, TOL)
-            }
-            _ => {
-                let scale = self.scale();
-                tail(&f, kink, scale, TOL) + tail(&|t: f64| f(2.0 * kink - t), kink, scale, TOL)
-            }
-        }
+    /// The integral over the line of an f that is negligible where this law has no mass, and elsewhere may have a kink, or
+    /// change over the width of one: `kink` is its place and that width.
+    fn over_line(&self, f: impl Fn(f64) -> f64, kink: (f64, f64)) -> f64 {
+        let end = if self.radial == Radial::Ball { 1.0 } else { f64::INFINITY };
+        around(f, (-end, end), kink, (0.0, 1.0), TOL)
     }
 
-    /// The distance from the centre at which the bulk of the law ends.
-    fn scale(&self) -> f64 {
-        (self.dim as f64).sqrt().max(1.0)
+    /// The same over the distances from the centre.
+    fn over_lengths(&self, f: impl Fn(f64) -> f64, kink: (f64, f64), tol: f64) -> f64 {
+        let root = (self.dim as f64).sqrt();
+        let (end, bulk) = if self.radial == Radial::Ball { (1.0, 1.0) } else { (f64::INFINITY, root) };
+        around(f, (0.0, end), kink, (bulk, bulk), tol)
     }
 }
 
-/// The integral over [a, b] of a function that is smooth between.
-fn piece(f: &impl Fn(f64) -> f64, a: f64, b: f64, tol: f64) -> f64 {
-    integrate(f, a, b, ((b - a) / 3.0).max(1e-3), tol)
+/// The mean slope $c_- + (c_+ - c_-) \mathbb P[t > -\rho]$ of a symmetric law by P[0 < t < |ρ|] and P[t > |ρ|]: from the middle
+/// where most of the law lies beyond, and from the limit otherwise, so that small and far ρ keep their digits.
+pub(super) fn mean_slope((minus, plus): (f64, f64), rho: f64, within: f64, beyond: impl FnOnce() -> f64) -> f64 {
+    if within < 0.25 {
+        0.5 * (minus + plus) + (plus - minus) * within.copysign(rho)
+    } else if rho > 0.0 {
+        plus + (minus - plus) * beyond()
+    } else {
+        minus + (plus - minus) * beyond()
+    }
 }
 
-/// The integral over [a, ∞): t = a + scale tan(u), so that power tails are smooth at the end.
-fn tail(f: &impl Fn(f64) -> f64, a: f64, scale: f64, tol: f64) -> f64 {
-    let g = |u: f64| {
-        let t = a + scale * u.tan();
-        let value = f(t) * scale / u.cos().powi(2);
-        // At the very end the density underflows before the Jacobian overflows.
-        if value.is_finite() { value } else { 0.0 }
+/// A kink beyond it is nowhere: squares do not overflow before it.
+const FAR: f64 = 1e150;
+
+/// The integral over [low, high] of a function with a kink of this place and width and its bulk, as wide as `scale`, about
+/// `centre`.
+///
+/// From the kink and the centre on t = a ± scale tan(u): both are seen however far apart they are, and power tails are finite
+/// at the end.
+fn around(
+    f: impl Fn(f64) -> f64,
+    (low, high): (f64, f64),
+    (kink, width): (f64, f64),
+    (centre, scale): (f64, f64),
+    tol: f64,
+) -> f64 {
+    // NaN is nowhere too.
+    let kink = kink.max(low.max(-FAR)).min(high.min(FAR));
+    let middle = 0.5 * (kink + centre);
+    let outwards = |a: f64, end: f64, scale: f64| {
+        let signed = scale.copysign(end - a);
+        let g = |u: f64| {
+            let value = f(a + signed * u.tan()) * scale / u.cos().powi(2);
+            // At the very end the density underflows before the Jacobian overflows.
+            if value.is_finite() { value } else { 0.0 }
+        };
+        from_place(&g, 0.0, ((end - a) / signed).atan(), width / scale, tol)
     };
-    piece(&g, 0.0, FRAC_PI_2, tol)
+    let (towards, away) = if kink < centre { (low, high) } else { (high, low) };
+    // Power tails beyond the kink fall over its distance.
+    let beyond = outwards(kink, towards, scale.max((kink - centre).abs()));
+    outwards(centre, away, scale) + outwards(centre, middle, scale) + outwards(kink, middle, scale) + beyond
+}
+
+/// The integral between `place` and `end`, on either side, of a function that is smooth but for a change at the place over
+/// `width`.
+fn from_place(f: &impl Fn(f64) -> f64, place: f64, end: f64, width: f64, tol: f64) -> f64 {
+    let (a, b) = (place.min(end), place.max(end));
+    integrate_panels(f, &panels_about((a, b), place, width, (b - a) / 3.0), tol)
 }
 
 #[cfg(test)]
@@ -305,6 +333,40 @@ mod tests {
                 let (a, b) = (law.density(y), law.density_by_integral(y));
                 assert!((a - b).abs() < 1e-9, "{law:?} {y}: {a} {b}");
             }
+        }
+    }
+
+    /// A short weight: the kink is far from the law, and in the last case nowhere.
+    #[test]
+    fn the_integrals_see_the_law_from_a_far_kink() {
+        for law in laws().chain([Isotropic::new(Radial::Gaussian, 100).unwrap()]) {
+            for (rho, s) in [(-40.0, 0.03), (52.0, 0.02), (100.0, 0.01), (1e9, 1e-9), (f64::INFINITY, 0.0)] {
+                let r = if s == 0.0 { 1.0 } else { rho * s };
+                let (theta1, theta2) = (law.theta1(RELU, rho), if s == 0.0 { 0.0 } else { law.theta2(RELU, rho) });
+                let (a, b) = law.thetas(Activation::RELU, r, s);
+                assert!((a - theta1).abs() < 1e-9, "{law:?} {rho}: {a} {theta1}");
+                assert!((b - theta2).abs() < 1e-8, "{law:?} {rho}: {b} {theta2}");
+                if law.dim() < 100 && s > 0.0 {
+                    let (a, b) = law.polar(Activation::RELU, r, s);
+                    assert!((a - theta1).abs() < 1e-7, "{law:?} {rho}: {a} {theta1}");
+                    assert!((b - theta2).abs() < 1e-7, "{law:?} {rho}: {b} {theta2}");
+                }
+            }
+        }
+    }
+
+    /// mpmath, 30 digits: quad(pdf(t) t^k sech(s t + r)^2) with ν = 1.7, about the kink at -100.
+    #[test]
+    fn a_change_far_out_in_a_tail_is_seen() {
+        let law = Isotropic::new(Radial::Student { nu: 1.7 }, 3).unwrap();
+        let known = [
+            (200.0, 2.0, 2.824_290_866_583_376e-6, -2.824_134_075_285_867e-4),
+            (1000.0, 10.0, 5.648_024_958_449_799e-7, -5.648_012_418_158_944e-5),
+            (1e4, 100.0, 5.648_001_995_917_039e-8, -5.648_001_870_515_373e-6),
+        ];
+        for (r, s, theta1, theta2) in known {
+            let (a, b) = law.thetas(Activation::Tanh, r, s);
+            assert!((a / theta1 - 1.0).abs() < 1e-9 && (b / theta2 - 1.0).abs() < 1e-9, "{s}: {a} {b}");
         }
     }
 

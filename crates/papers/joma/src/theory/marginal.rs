@@ -1,6 +1,7 @@
 //! Laws of one coordinate by name, and the right sides of Lemmas 1 and 2.
 
 use super::bisection::inverse;
+use super::isotropic::mean_slope;
 use super::{Isotropic, Radial};
 use attnlab_core::error::{Error, Result, require, require_shape};
 
@@ -58,9 +59,8 @@ impl Marginal {
         match self {
             Marginal::Of(law) => law.theta1(slopes, rho),
             Marginal::Laplace => {
-                let tail = 0.5 * (-rho.abs()).exp();
-                let above = if rho < 0.0 { tail } else { 1.0 - tail };
-                slopes.0 + (slopes.1 - slopes.0) * above
+                let within = -0.5 * (-rho.abs()).exp_m1();
+                mean_slope(slopes, rho, within, || 0.5 * (-rho.abs()).exp())
             }
         }
     }
@@ -106,7 +106,7 @@ impl Marginal {
         let Plane { v, mean, xi } = plane;
         let expected = format!("one number per entry of the weight, {} of them", v.len());
         require_shape(v.len() == mean.len(), "mean", [mean.len()], expected)?;
-        let length = v.iter().map(|v| v * v).sum::<f64>().sqrt();
+        let length = v.iter().copied().fold(0.0, f64::hypot);
         require(length != 0.0, "weight", "of length 0", "must not be 0")?;
         let r = v.iter().zip(mean).map(|(v, x)| v * x).sum::<f64>() + xi;
         let rho = if printed { r } else { r / length };

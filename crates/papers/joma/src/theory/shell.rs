@@ -6,7 +6,7 @@
 //! spheres, so that from three dimensions on the density of a coordinate falls with |t| for every isotropic law.
 
 use attnlab_core::error::{self, Result};
-use attnlab_core::quadrature::integrate;
+use attnlab_core::quadrature::{integrate_panels, panels_about};
 use attnlab_core::special::{ln_normal_density, normal_cdf};
 use libm::lgamma;
 use std::f64::consts::PI;
@@ -43,32 +43,40 @@ impl Shell {
         Ok(Shell { dim, radius, width })
     }
 
-    /// The mean of f(R s) over the coordinate s of the sphere.
-    fn over_sphere(&self, f: impl Fn(f64) -> f64) -> f64 {
+    /// The mean of f(R s - `place`) over the coordinate s of the sphere, for an f that changes about 0 over the width σ.
+    fn over_sphere(&self, place: f64, f: impl Fn(f64) -> f64) -> f64 {
         if self.dim == 1 {
-            return 0.5 * (f(self.radius) + f(-self.radius));
+            return 0.5 * (f(self.radius - place) + f(-self.radius - place));
         }
         let n = self.dim as f64;
         let factor = (lgamma(0.5 * n) - lgamma(0.5 * (n - 1.0))).exp() / PI.sqrt();
-        let integrand = |a: f64| f(self.radius * a.cos()) * a.sin().powi(self.dim as i32 - 2);
-        // The blur has the width σ/R in the angle.
-        factor * integrate(integrand, 0.0, PI, (self.width / self.radius).clamp(0.05, 0.5), ACCURACY)
+        // Over x = a - a₀ with s = cos a, and a₀ the angle of the point that is nearest to the place. That point's distance
+        // and a product that does not cancel are R s - place.
+        let nearest = place.clamp(-self.radius, self.radius);
+        let start = (nearest / self.radius).acos();
+        let integrand = |x: f64| {
+            let distance = nearest - place - 2.0 * self.radius * (start + 0.5 * x).sin() * (0.5 * x).sin();
+            f(distance) * (start + x).sin().powi(self.dim as i32 - 2)
+        };
+        // In the angle the blur has the width σ/R, or more at the poles, and the sphere 1/√n about the equator.
+        let ends = panels_about((-start, PI - start), 0.0, self.width / self.radius, 0.5_f64.min(1.0 / n.sqrt()));
+        factor * integrate_panels(integrand, &ends, ACCURACY)
     }
 
     /// The density $p_n(t)$ of one coordinate.
     pub fn density(&self, t: f64) -> f64 {
-        self.over_sphere(|s| ln_normal_density((t - s) / self.width).exp() / self.width)
+        self.over_sphere(t, |d| ln_normal_density(d / self.width).exp() / self.width)
     }
 
     /// The mean θ_1(ρ) = P[t > -ρ] under ReLU.
     pub fn theta1(&self, rho: f64) -> f64 {
-        self.over_sphere(|s| normal_cdf((rho + s) / self.width))
+        self.over_sphere(-rho, |d| normal_cdf(d / self.width))
     }
 
     /// The function F(ρ) = E max(t + ρ, 0) under ReLU.
     pub fn f(&self, rho: f64) -> f64 {
-        self.over_sphere(|s| {
-            let u = (rho + s) / self.width;
+        self.over_sphere(-rho, |d| {
+            let u = d / self.width;
             self.width * (ln_normal_density(u).exp() + u * normal_cdf(u))
         })
     }
@@ -89,6 +97,20 @@ mod tests {
     }
 
     const RING: [f64; 3] = [0.177_225_878_180_090_09, 0.617_042_270_795_893_2, 1.039_881_222_956_103_3];
+
+    /// With next to no blur: the arcsine law, and by Archimedes the uniform one, half of which is left at its end.
+    #[test]
+    fn a_thin_shell_is_seen() {
+        for width in [1e-4, 1e-6, 1e-12] {
+            let (ring, sphere) = (Shell::new(2, 2.0, width).unwrap(), Shell::new(3, 2.0, width).unwrap());
+            for t in [-1.7_f64, 0.0, 0.3, 1.1] {
+                let arcsine = 1.0 / (std::f64::consts::PI * (4.0 - t * t).sqrt());
+                assert!((ring.density(t) / arcsine - 1.0).abs() < 2.0 * width + 1e-8, "{width} {t}");
+                assert!((sphere.density(t) - 0.25).abs() < 1e-8, "{width} {t}");
+            }
+            assert!((sphere.density(2.0) - 0.125).abs() < 1e-8, "{width}: {}", sphere.density(2.0));
+        }
+    }
 
     /// θ_1 and F are integrals of the density, in every dimension.
     #[test]

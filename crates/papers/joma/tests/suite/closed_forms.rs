@@ -10,6 +10,7 @@ use attnlab_joma::theory::tree::{Parent, Tree};
 use attnlab_joma::tree::TreeDraw;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::f64::consts::PI;
 
 fn eval(id: &str, set: Value) -> Result<Value> {
     Ok(formulas().into_iter().find(|f| f.id == id).unwrap().evaluate(set.as_object().unwrap())?.value)
@@ -29,6 +30,32 @@ fn cooccurrence_by_enumeration_in_fractions() {
         assert!((value.as_f64().unwrap() - exact).abs() < 1e-14, "{value}");
         assert!((eval("joma.tree_cooccurrence_printed", set).unwrap().as_f64().unwrap() - exact).abs() > 1e-3);
     }
+}
+
+/// Small and far places of the law, and times and targets at which differences have lost their digits: mpmath, 60 digits.
+#[test]
+fn closed_forms_keep_their_digits() {
+    let near = |id: &str, set: Value, exact: f64| {
+        let value = eval(id, set.clone()).unwrap().as_f64().unwrap();
+        assert!((value / exact - 1.0).abs() < 1e-9, "{id} {set}: {value} {exact}");
+    };
+    let student = |slopes: [f64; 2], rho: f64| json!({"law": "student", "nu": 3, "slopes": slopes, "rho": rho});
+    let ball = |rho: f64| json!({"law": "ball", "dim": 12, "slopes": [0, 1], "rho": rho});
+    near("joma.theta1", json!({"law": "gaussian", "slopes": [1, 0], "rho": 10}), 7.619_853_024_160_526e-24);
+    near("joma.theta1", json!({"law": "gaussian", "slopes": [-1, 1], "rho": 1e-10}), (2.0 / PI).sqrt() * 1e-10);
+    near("joma.theta1", student([1.0, 0.0], 1e6), 1.102_657_790_839_615e-18);
+    near("joma.theta1", student([-1.0, 1.0], 1e-8), 7.351_051_938_957_227e-9);
+    near("joma.theta1", ball(-0.9999), 9.821_689_823_307_605e-26);
+    near("joma.theta1", json!({"law": "laplace", "slopes": [1, 0], "rho": 37}), 0.5 * (-37.0_f64).exp());
+    near("joma.big_g", json!({"law": "student", "nu": 1.1, "slopes": [0, 1], "y": 1e-20}), 0.054_800_326_678_037_17);
+    let far = json!({"law": "gaussian", "slopes": [0, 1], "weight": [1e200, 0], "mean": [1, 0], "xi": 0});
+    let lemma1 = eval("joma.lemma1", far).unwrap();
+    assert!((lemma1[2].as_f64().unwrap() - 0.841_344_746_068_543).abs() < 1e-12, "{lemma1}");
+    // ln(1/δ) = t (1 + O(t)) from zero, whatever μ.
+    near("joma.log_inverse_gap", json!({"mu": 2, "t": 1e-20}), 1e-20);
+    near("joma.lambda", json!({"mu_j": 1, "mu_k": 2, "t": 1e13}), 3.242_571_493_687_262e-14);
+    near("joma.lambda", json!({"mu_j": 1, "mu_k": 1.04, "t": 1e-18}), (0.5 * (1.04 * 1.04 - 1.0_f64)).exp_m1());
+    near("joma.lemma7", json!({"y": 812345.6}), 1.231_003_159_248_373e-6);
 }
 
 #[test]
@@ -67,8 +94,8 @@ fn the_ratio_of_theorem_4() {
     let (j, k, t) = (2.0, 1.0, 6.0);
     let rho = |mu: f64| remainder((-log_inverse_gap(mu, t)).exp(), mu);
     let predicted = (rho(k) - rho(j)) * (0.5 * k * k).exp() / log_inverse_gap(k, t);
-    let ratio = lambda(j, k, t);
-    assert!((ratio - predicted).abs() < 1e-12, "{ratio} {predicted}");
+    let by_gaps = log_inverse_gap(j, t) / log_inverse_gap(k, t) * (0.5 * (k * k - j * j)).exp() - 1.0;
+    assert!((by_gaps - predicted).abs() < 1e-12 && (lambda(j, k, t) - by_gaps).abs() < 1e-12, "{by_gaps} {predicted}");
 }
 
 fn lopsided() -> Tree {

@@ -176,7 +176,7 @@ impl RiskFormula {
                 let moments = LabelMoments {
                     correlation: &moments.correlation / scale,
                     products: &moments.products / (scale * scale),
-                    square: moments.square,
+                    ..moments.clone()
                 };
                 risk(training, training.covariance(), &moments, Some(m)).excess()
             }

@@ -147,28 +147,28 @@ impl Target {
         let la = l.dot(self.task());
         let along = self.task().dot(&la);
         let outer = |x: &Array1<f64>| Array2::from_shape_fn(l.dim(), |(i, j)| x[i] * x[j]);
-        let (correlation, square, second) = match self {
-            Target::Linear { .. } => (la.clone(), along, l * along + outer(&la) * 2.0),
+        let (correlation, square, residual, second) = match self {
+            Target::Linear { .. } => (la.clone(), along, 0.0, l * along + outer(&la) * 2.0),
             Target::Quadratic { form, .. } => {
                 let lfl = times(times(l.view(), form.view()).view(), l.view());
                 let (t, q) = (trace(form, l), trace(form, &lfl));
                 let fourth = times(times(lfl.view(), form.view()).view(), l.view());
-                let square = along + t * t + 2.0 * q;
+                let residual = t * t + 2.0 * q;
+                let square = along + residual;
                 let second = l * square + outer(&la) * 2.0 + lfl * (4.0 * t) + fourth * 8.0;
-                (la, square, second)
+                (la, square, residual, second)
             }
             Target::Index { link, .. } => {
                 // Along s = ⟨a, x⟩ alone: x = Λa s/q + rest, the rest independent of s.
                 let (first, square, second) = link.moments(along);
                 let excess = (second / along - square) / along;
                 let second = l * square + outer(&la) * excess;
-                (la * (first / along), square, second)
+                (la * (first / along), square, square - first * first / along, second)
             }
         };
         let second = second + l * noise_var;
         let products = second - outer(&correlation);
-        let square = square + noise_var;
-        LabelMoments { correlation, products, square }
+        LabelMoments { correlation, products, square: square + noise_var, residual: residual + noise_var }
     }
 }
 
@@ -192,6 +192,8 @@ pub struct LabelMoments {
     pub products: Array2<f64>,
     /// Second moment E y².
     pub square: f64,
+    /// What the best linear predictor leaves of it, $\mathbb E y^2 - r^\top\Lambda^{-1}r$.
+    pub residual: f64,
 }
 
 /// A test risk E(ŷ - y)² in its three parts.
@@ -217,12 +219,9 @@ impl Risk {
     }
 }
 
-/// a = Λ_t⁻¹r and the risk of the best linear predictor.
-fn best_linear(test: &Covariance, moments: &LabelMoments) -> (Array1<f64>, f64) {
-    let a = test.with_values(&test.values().mapv(|l| 1.0 / l)).dot(&moments.correlation);
-    let best = moments.square - a.dot(&moments.correlation);
-    // A linear noiseless target leaves only rounding of E y².
-    (a, best.max(0.0))
+/// The best linear predictor, a = Λ_t⁻¹r.
+fn best_linear(test: &Covariance, moments: &LabelMoments) -> Array1<f64> {
+    test.with_values(&test.values().mapv(|l| 1.0 / l)).dot(&moments.correlation)
 }
 
 /// The risk of the layer after training, on M test examples (infinitely many where None) with
@@ -277,23 +276,27 @@ pub struct Law<'a> {
 /// # Ok::<(), attnlab_core::Error>(())
 /// ```
 pub fn risk_at_query(training: &Pretraining, examples: Law, query: Law, count: Option<usize>) -> Risk {
-    let (a, best) = best_linear(query.covariance, query.moments);
+    let a = best_linear(query.covariance, query.moments);
     let (gi, lambda) = (training.gamma_inverse(), query.covariance.matrix());
     let error = gi.dot(&examples.moments.correlation) - &a;
     let inner = times(times(gi.view(), lambda.view()).view(), gi.view());
     let variance = trace(&examples.moments.products, &inner);
-    Risk { best, variance: count.map_or(0.0, |m| variance / m as f64), bias: error.dot(&lambda.dot(&error)) }
+    Risk {
+        best: query.moments.residual,
+        variance: count.map_or(0.0, |m| variance / m as f64),
+        bias: error.dot(&lambda.dot(&error)),
+    }
 }
 
 /// The risk as the notes print it, with $\Lambda^{-2}\Lambda$ throughout; without shift only.
 pub fn printed_risk(training: &Pretraining, moments: &LabelMoments, examples: usize) -> Risk {
     let covariance = training.covariance();
-    let (a, best) = best_linear(covariance, moments);
+    let a = best_linear(covariance, moments);
     let inverse = covariance.with_values(&covariance.values().mapv(|l| 1.0 / l));
     let (n, tr) = (training.context() as f64, covariance.trace());
     let norm = a.dot(&inverse.dot(&a));
     Risk {
-        best,
+        best: moments.residual,
         variance: trace(&moments.products, &inverse) / examples as f64,
         bias: (1.0 + 2.0 * tr + tr * tr) * norm / (n * n),
     }

@@ -63,6 +63,13 @@ fn closed_forms_are_numpy_s() {
     }
 }
 
+/// The best linear predictor of a linear target leaves the noise, to the last digit.
+#[test]
+fn a_linear_target_leaves_the_noise() {
+    let set = json!({"covariance": [[1.0, 0.2], [0.2, 3.0]], "N": 5, "M": 7, "task": [1.5, -2.0], "noise_var": 1e-14});
+    assert_eq!(evaluate("lsa.risk_parts", set).unwrap()[0], json!(1e-14));
+}
+
 #[test]
 fn bad_input_is_refused() {
     assert!(Pretraining::new(covariance(&[1.0], 0), 3, -1.0).is_err());

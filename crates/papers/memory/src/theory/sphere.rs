@@ -38,9 +38,15 @@ pub fn scatter(d: usize, kappa: f64) -> f64 {
 /// use attnlab_memory::theory::sphere::threshold;
 /// // At λ = 1: u = (sqrt(5) - 1)/2, evaluated by Python.
 /// assert!((threshold(1.0) - 0.622_571_923_779_906_9).abs() < 1e-14);
+/// // ½ (1 + ln λ) for large λ.
+/// assert!((threshold(1e200) - 0.5 * (1.0 + 1e200_f64.ln())).abs() < 1e-12);
 /// ```
 pub fn threshold(lambda: f64) -> f64 {
-    // (√(1+4λ²) − 1)/(2λ) without cancellation.
-    let u = 2.0 * lambda / ((1.0 + 4.0 * lambda * lambda).sqrt() + 1.0);
-    lambda * (1.0 - u) - 0.5 * (-u * u).ln_1p()
+    // u = (√(1+4λ²) − 1)/(2λ) and 1 − u without cancellation.
+    let root = f64::hypot(1.0, 2.0 * lambda);
+    let u = 2.0 * lambda / (root + 1.0);
+    let rest = (1.0 + 1.0 / (root + 2.0 * lambda)) / (root + 1.0);
+    // 1 − u², by the one of its factors that has digits.
+    let ln_square = if u < 0.5 { (-u * u).ln_1p() } else { (rest * (1.0 + u)).ln() };
+    lambda * rest - 0.5 * ln_square
 }

@@ -1,7 +1,7 @@
 //! Rigorous bounds on the ways in which the pattern (30) can break that the law leaves out.
 
 use super::{AVERAGE_TOL, Horizon};
-use attnlab_core::quadrature::integrate;
+use attnlab_core::quadrature::{integrate_panels, panels_about};
 use attnlab_core::special::{chi_cdf, chi_tail, ln_chi_density, ln_normal_tail};
 
 /// Upper bounds on expected numbers of columns, over all heads and all $\theta' \in [1, \theta]$
@@ -151,7 +151,13 @@ impl Horizon {
         };
         // χ_p has standard deviation below .71: what lies farther out is negligible, and leaving it out is safe.
         let (low, high) = (drowned.max(root - 12.0), root + 8.0);
-        let by_key = if n > 1.0 { integrate(lost, low, high, 0.25, AVERAGE_TOL) } else { 0.0 };
+        // Near `low` the integrand changes over 1/θ; with noise, where ln(odds)/(θ²r) is about 1; and over some share of the
+        // length that one of `among` tokens does not exceed in the mean.
+        let by_theta = 0.25 / if self.delta == 0.0 { theta } else { theta * theta };
+        // χ_p has the density r^{p-1} times its value at 1 without e^{-1/2} near 0.
+        let shortest = ((p.ln() - ln_chi_density(p, 1.0) - 0.5 - among.ln()) / p).exp();
+        let ends = panels_about((low, high), low, by_theta.min(0.02 * shortest), 0.25);
+        let by_key = if n > 1.0 { integrate_panels(lost, &ends, AVERAGE_TOL) } else { 0.0 };
         let by_others = if drowned > 0.0 { -(among * (-chi_cdf(p, drowned)).ln_1p()).exp_m1() } else { 0.0 };
         (by_others + by_key).clamp(0.0, 1.0)
     }

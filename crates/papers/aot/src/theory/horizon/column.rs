@@ -2,17 +2,17 @@
 
 use super::{Horizon, root};
 use crate::theory::ln_sum_exp;
-use attnlab_core::quadrature::integrate_panels;
+use attnlab_core::quadrature::{integrate_panels, panels_about};
 use attnlab_core::special::{ln_mills_ratio, ln_normal_cdf, ln_normal_density, normal_cdf};
 
 /// Noise scores of a variance below this never come near c_x, and their truncation is left out.
 const NARROW: f64 = 0.01;
 /// Relative error asked of the integral: a hundredth of that of the average over σ.
 const TOL: f64 = 1e-8;
-/// Error of the place of the step, in x, where the mean of the sum does not grow with x.
+/// Error of the place of the step, in x, where the mean of the sum does not grow with x; no panel is narrower.
 const STEP_TOL: f64 = 1e-10;
-/// The first panel on either side of the step, in widths of the step, and how much wider each next one is.
-const GROWTH: f64 = 4.0;
+/// The first panel on either side of the step, in widths of the step.
+const FIRST: f64 = 4.0;
 /// Widest panel: its nodes are at most .21 apart, and $\Phi^{n-1}$ rises over $1/\sqrt{2 \ln n} > .15$.
 const WIDEST: f64 = 2.0;
 /// The normal density underflows beyond this.
@@ -84,7 +84,9 @@ impl Column {
         // for τ ≥ 1/2, and n Q(10) < 1e-14 for smaller τ.
         let (low, high) = (from.max(-10.0), mean.max(0.0).hypot(10.0).min(END));
         let (step, width) = self.step(low, mean.clamp(low, high));
-        let ends = panels(low, high, step, GROWTH * width);
+        // NaN, where a variance overflows, is taken as WIDEST.
+        let first = if FIRST * width < STEP_TOL { STEP_TOL } else { FIRST * width };
+        let ends = panels_about((low, high), step, first, WIDEST);
         (self.n * integrate_panels(|x| self.integrand(x, &at_most), &ends, TOL)).min(1.0)
     }
 
@@ -110,6 +112,7 @@ impl Column {
         (step, self.terms(step).sum(self).var.sqrt() / self.s)
     }
 
+    /// Computes where x as the largest score truncates the terms of the sum.
     fn terms(&self, x: f64) -> Terms {
         let y = x.min(x - self.logit / self.s);
         let ln_c = self.s * x - self.logit;
@@ -159,22 +162,6 @@ impl Terms {
         };
         in_cluster.times(column.n - 1.0).plus(noise.times(column.noise))
     }
-}
-
-/// Computes the ends of panels from `low` to `high` that begin at `step` with this width and grow on either side.
-fn panels(low: f64, high: f64, step: f64, width: f64) -> Vec<f64> {
-    let grow = |towards: f64| {
-        let mut width = width.clamp(STEP_TOL, WIDEST);
-        let (mut last, mut ends) = (step, vec![]);
-        while last != towards {
-            let next = last + width.copysign(towards - last);
-            last = if (next - step).abs() < (towards - step).abs() { next } else { towards };
-            ends.push(last);
-            width = (GROWTH * width).min(WIDEST);
-        }
-        ends
-    };
-    grow(low).into_iter().rev().chain([step]).chain(grow(high)).collect()
 }
 
 /// Moments of X/c for X = e^{sg} given g ≤ y, with `ln_end` = s y - ln c and `ln_cdf` = ln Φ(y).
@@ -292,13 +279,6 @@ mod tests {
             assert!((column.breaks() - p).abs() <= 1e-6 * p, "{setting:?}: {} {p}", column.breaks());
             assert!((column.breaks_at_least() - markov).abs() <= 1e-6 * markov, "{setting:?}: {markov}");
         }
-    }
-
-    #[test]
-    fn panels_grow_from_the_step() {
-        assert_eq!(panels(-1.0, 4.5, 0.0, 0.25), [-1.0, -0.25, 0.0, 0.25, 1.25, 3.25, 4.5]);
-        assert_eq!(panels(1.0, 2.0, 1.0, f64::INFINITY), [1.0, 2.0]);
-        assert_eq!(panels(1.0, 1.0, 1.0, 0.0), [1.0]);
     }
 
     #[test]

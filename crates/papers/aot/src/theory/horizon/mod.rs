@@ -67,7 +67,7 @@ mod column;
 
 use attnlab_core::error::{Error, Result, at_least, positive, require};
 use attnlab_core::memo::Memo;
-use attnlab_core::quadrature::integrate;
+use attnlab_core::quadrature::{integrate_panels, panels_about};
 use attnlab_core::special::{ln_chi_density, ln_normal_tail};
 use column::Column;
 use std::convert::Infallible;
@@ -158,7 +158,7 @@ impl Horizon {
     /// The self score and the other noise scores can break a column too, and so can the signal
     /// columns: [`Horizon::other_breaks`] bounds them.
     pub fn lambda(&self, theta: f64) -> f64 {
-        self.noise_columns() * self.once("breaks", theta, || self.average(|sigma| self.column(theta, sigma)))
+        self.noise_columns() * self.once("breaks", theta, || self.average(theta, |sigma| self.column(theta, sigma)))
     }
 
     /// A lower bound on the probability that the pattern is broken at `theta`, up to the error of the
@@ -184,7 +184,7 @@ impl Horizon {
             return if self.equal_weights_break() { 1.0 } else { signal };
         }
         let at_least = |sigma| Column::new(self, theta, sigma).breaks_at_least();
-        let each = self.once("breaks at least", theta, || self.average(at_least)).min(1.0);
+        let each = self.once("breaks at least", theta, || self.average(theta, at_least)).min(1.0);
         signal.max(-(self.clusters as f64 * (-each).ln_1p()).exp_m1())
     }
 
@@ -256,10 +256,13 @@ impl Horizon {
     /// $\lceil \ln\theta / \ln(1+\eta\tau) \rceil$ of them come before θ is reached.
     ///
     /// # Errors
-    /// As [`Horizon::theta`], and when `eta` is not positive.
+    /// As [`Horizon::theta`], when `eta` is not positive, and when there are more than 2^53 updates.
     pub fn exact_updates(&self, eta: f64, probability: f64) -> Result<u64> {
+        const MOST: f64 = (1_u64 << 53) as f64;
         positive("eta", eta)?;
-        Ok((self.theta(probability)?.ln() / (eta * self.tau).ln_1p()).ceil().max(0.0) as u64)
+        let updates = (self.theta(probability)?.ln() / (eta * self.tau).ln_1p()).ceil().max(0.0);
+        require(updates <= MOST, "eta", eta, format!("must be larger: {updates:e} updates are no exact number"))?;
+        Ok(updates as u64)
     }
 
     /// $\ln(\tau/(1-\tau))$.
@@ -301,10 +304,13 @@ impl Horizon {
         value
     }
 
-    /// $\mathbb E f(\delta\chi_p)$ for f with values in [0, 1] that grows with σ over the bulk of χ_p.
-    fn average(&self, f: impl Fn(f64) -> f64) -> f64 {
-        // χ_p has standard deviation below .71 whatever p is: half-unit steps see every feature.
+    /// $\mathbb E f(\delta\chi_p)$ for f with values in [0, 1] that grows with σ over the bulk of χ_p, from θσ of some
+    /// tenths on.
+    fn average(&self, theta: f64, f: impl Fn(f64) -> f64) -> f64 {
+        // χ_p has standard deviation below .71 whatever p is: steps of a half do not pass over its bulk, nor do the
+        // nodes of a panel of 2, which are at most .21 apart.
         const STEP: f64 = 0.5;
+        const WIDEST: f64 = 2.0;
         let p = self.dim as f64;
         let ln_term = |r: f64| ln_chi_density(p, r) + f(self.delta * r).ln();
         let mut best = f64::NEG_INFINITY;
@@ -321,12 +327,15 @@ impl Horizon {
             low -= STEP;
             (term, above) = (ln_term(low), term);
         }
-        integrate(|r| ln_chi_density(p, r).exp() * f(self.delta * r), low.max(0.0), high, 4.0 * STEP, AVERAGE_TOL)
+        let low = low.max(0.0);
+        // f rises over some share of θσ: panels from 0 on may grow with it.
+        let ends = panels_about((low, high), low, low.max(1.0 / (theta * self.delta)), WIDEST);
+        integrate_panels(|r| ln_chi_density(p, r).exp() * f(self.delta * r), &ends, AVERAGE_TOL)
     }
 }
 
-/// Computes the root of an increasing function between two points of opposite sign, to the first tolerance, or where its
-/// value is below the second: the Illinois form of false position, which cannot leave the bracket and converges faster than
+/// Computes the root of an increasing function between two points of opposite sign, to the first tolerance, or where the
+/// magnitude of its value is below the second: the Illinois form of false position, which cannot leave the bracket and converges faster than
 /// linearly.
 fn root(f: impl Fn(f64) -> f64, mut low: (f64, f64), mut high: (f64, f64), tol: (f64, f64)) -> f64 {
     let mut last = 0;

@@ -1,5 +1,6 @@
 use super::*;
 use crate::theory::printed::delta_limit;
+use attnlab_core::quadrature::integrate;
 use attnlab_core::special::normal_tail;
 
 /// The law with δ at the upper end of (11).
@@ -34,6 +35,60 @@ fn the_average_over_sigma_is_accurate() {
         let sum: f64 = (0..280).map(term).sum();
         let average = law.lambda(theta) / law.noise_columns();
         assert!((average / sum - 1.0).abs() < 1e-5, "{p}: {average} {sum}");
+    }
+}
+
+/// With n = 1 as above and p = 1, |e| g is a product of two normals, of density K_0(|x|)/π. mpmath:
+/// quad(besselk(0, x), [a, inf])/pi with a = (ln(7/3) + ln 16)/(θδ). For large θδ the average rises next to 0.
+#[test]
+fn the_average_over_one_dimension_in_closed_form() {
+    let law = Horizon::new(17, 17, 1, 1e-9, 0.7).unwrap();
+    let known = [
+        (0.5, 9.873_911_012_089_81e-5),
+        (30.0, 0.375_749_007_075_799_7),
+        (388.0, 0.482_803_806_446_276_34),
+        (1e5, 0.499_869_307_520_673_1),
+    ];
+    for (theta_delta, exact) in known {
+        let average = law.lambda(theta_delta / law.delta) / law.noise_columns();
+        assert!((average / exact - 1.0).abs() < 1e-7, "{theta_delta}: {average} {exact}");
+    }
+}
+
+/// Against panels in ln r, where the average over few dimensions rises next to 0: with these, 0.2.0 was off by .2 %.
+#[test]
+fn the_average_sees_a_rise_near_zero() {
+    for (p, theta_delta) in [(1, 388.0), (1, 20.0), (2, 388.0), (3, 60.0)] {
+        let law = Horizon::new(3000, 3, p, 0.149, 0.01).unwrap();
+        let theta = theta_delta / law.delta;
+        let f = |y: f64| (ln_chi_density(p as f64, y.exp()) + y).exp() * law.column(theta, law.delta * y.exp());
+        let exact = integrate(f, -15.0, 2.5, 0.1, 1e-9);
+        let average = law.lambda(theta) / law.noise_columns();
+        assert!((average / exact - 1.0).abs() < 1e-6, "{p} {theta_delta}: {average} {exact}");
+    }
+}
+
+/// p = 1 with noise: the attention is lost with probability ∫ 2φ(r) (1 - (1 - Q(max(r + ε/r, 0)))^{n-1}) dr,
+/// ε = ln((1-τ)/τ)/θ², by mpmath.
+#[test]
+fn short_tokens_are_seen() {
+    let known = [
+        (0.01, 100.0, 0.997_884_596_403_826_9),
+        (0.01, 300.0, 0.997_987_177_928_006),
+        (0.2, 100.0, 0.997_965_185_246_341_5),
+    ];
+    for (tau, theta, exact) in known {
+        let lost = Horizon::new(2000, 2, 1, 0.1, tau).unwrap().signal_column_break(theta);
+        assert!((lost - exact).abs() < 1e-6, "{tau} {theta}: {lost} {exact}");
+    }
+}
+
+/// The shortest of many tokens in one dimension has a length of 1/n, and loses its attention nearly surely.
+#[test]
+fn the_shortest_of_many_tokens_is_seen() {
+    for (tokens, dim) in [(1_000_000, 1), (100_000_000, 1), (10_000_000_000, 2)] {
+        let lost = Horizon::new(tokens, 2, dim, 0.1, 0.55).unwrap().signal_break_at_least(1.0);
+        assert!((lost - 1.0).abs() < 1e-6, "{tokens} {dim}: {lost}");
     }
 }
 
